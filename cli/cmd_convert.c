@@ -1,0 +1,48 @@
+/* cmd_convert.c - phloem convert: trees from one format into another. */
+#include "commands.h"
+#include "forests.h"
+#include "terminal.h"
+
+static int run(const cli_arguments *parsed)
+{
+    phl_forest *forest = NULL;
+    int code = forest_read(parsed, &forest, NULL);
+    if (code == EXIT_OK)
+        code = forest_write(parsed, forest);
+    phl_forest_free(forest);
+    return code;
+}
+
+static const option_group *const groups[] = {&writing_options, &reading_options, &reading_formats,
+                                             &reading_caps,    &general_options, NULL};
+
+static const example examples[] = {
+    {"INEX trees as JSON lines, compressed", "phloem convert train.elastic.tree -o train.jsonl.gz"},
+    {"every XML file below docs/, attributes included, class = folder",
+     "phloem convert docs/ --attributes -o docs.trees"},
+    {"the first ten trees of two classes on the terminal",
+     "phloem convert train.elastic.tree --only-class 3,7 --limit 10 -o -"},
+    {"dependency trees labelled by relation",
+     "phloem convert en.conllu --conllu-label deprel -o en.trees"},
+    {"from a pipe, passing over bad trees",
+     "zcat big.trees.gz | phloem convert - --from brackets --skip-bad -o good.trees"},
+    {NULL, NULL}};
+
+const cli_command command_convert = {
+    .name = "convert",
+    .summary = "convert trees between formats",
+    .description =
+        "Reads all trees of the inputs and writes them to one output in another format.\n\n"
+        "Formats: brackets (.trees), json (.jsonl), elastic (.elastic.tree), xml (.xml), conllu "
+        "(.conllu) and ptb (.ptb, .mrg). Files ending in .gz or .zst are compressed. brackets and "
+        "json express everything; a tree the output format cannot express is an error that names "
+        "the tree, and the output stays as it was.",
+    .operands = "IN...",
+    .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
+                    "input",
+    .least_operands = 1,
+    .most_operands = SIZE_MAX,
+    .groups = groups,
+    .examples = examples,
+    .run = run,
+};

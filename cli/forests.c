@@ -1,0 +1,243 @@
+/* forests.c - reading and writing trees as the options say; see forests.h.
+ *
+ * Contents: option tables, reports from the library, reading, writing.
+ */
+#include "forests.h"
+#include "interrupt.h"
+#include "terminal.h"
+
+#include <string.h>
+
+#define FORMATS "brackets|json|elastic|xml|conllu|ptb"
+#define CAP(name_, what_, default_)                                                                \
+    {                                                                                              \
+        .name = name_, .type = OPTION_INTEGER, .argument = "N", .least = 1, .most = UINT64_MAX,    \
+        .fallback_note = default_, .help = what_                                                   \
+    }
+#define GROUP(title_, rows_)                                                                       \
+    {                                                                                              \
+        title_, rows_, sizeof rows_ / sizeof *rows_                                                \
+    }
+
+/* ---- option tables ---- */
+
+static const cli_option reading_rows[] = {
+    {.name = "from",
+     .letter = 'f',
+     .type = OPTION_CHOICE,
+     .argument = "FORMAT",
+     .choices = FORMATS,
+     .fallback_note = "by file name, else by content",
+     .help = "format of the input"},
+    {.name = "class",
+     .type = OPTION_STRING,
+     .argument = "NAME",
+     .excludes = "no-class class-by-folder",
+     .fallback_note = "as the input says",
+     .help = "class of every tree"},
+    {.name = "no-class",
+     .type = OPTION_FLAG,
+     .excludes = "class-by-folder",
+     .help = "leave classes out"},
+    {.name = "class-by-folder",
+     .type = OPTION_FLAG,
+     .help = "class of a tree is the name of the folder its file is in; always so for XML"},
+    {.name = "only-class",
+     .type = OPTION_LIST,
+     .argument = "A,B,...",
+     .help = "keep trees of these classes only; '\\,' stands for a comma in a name"},
+    {.name = "limit",
+     .letter = 'n',
+     .type = OPTION_INTEGER,
+     .argument = "N",
+     .least = 1,
+     .most = SIZE_MAX,
+     .fallback_note = "all",
+     .help = "stop after N trees"},
+    {.name = "skip-bad", .type = OPTION_FLAG, .help = "report and count bad trees, and go on"},
+    {.name = "no-sharing",
+     .type = OPTION_FLAG,
+     .help = "store every subtree anew, equal or not (for comparisons)"},
+};
+const option_group reading_options = GROUP("Reading", reading_rows);
+
+static const cli_option format_rows[] = {
+    {.name = "attributes",
+     .type = OPTION_FLAG,
+     .help = "XML: attributes too, as leaves labelled @name"},
+    {.name = "text", .type = OPTION_FLAG, .help = "XML: text too, as leaves labelled #text"},
+    {.name = "words",
+     .type = OPTION_CHOICE,
+     .argument = "WHAT",
+     .choices = "keep|drop",
+     .fallback = "keep",
+     .help = "parse trees: words as leaves, or not at all"},
+    {.name = "conllu-label",
+     .type = OPTION_CHOICE,
+     .argument = "COLUMN",
+     .choices = "upos|deprel|form",
+     .fallback = "upos",
+     .help = "CoNLL-U: the column that holds the label"},
+};
+const option_group reading_formats = GROUP("Formats", format_rows);
+
+static const cli_option cap_rows[] = {
+    CAP("max-nodes", "nodes a tree", "100,000,000"),
+    CAP("max-children", "highest slot of a child", "10,000,000"),
+    CAP("max-depth", "XML: depth of elements", "10,000"),
+    CAP("max-attributes", "XML: attributes of an element", "10,000"),
+    CAP("max-name", "bytes of a label or class", "65,536"),
+    CAP("max-token", "bytes of a line or of one piece of markup", "1 GiB; XML 16 MiB"),
+    CAP("max-ratio", "size of a compressed file's content to its own", "1,000"),
+};
+const option_group reading_caps = GROUP("Caps on what is read", cap_rows);
+
+static const cli_option writing_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_PATH,
+     .argument = "OUT",
+     .required = true,
+     .help = "file to write, '-' for standard output; compressed if its name ends in .gz or .zst; "
+             "replaced only when complete"},
+    {.name = "to",
+     .letter = 't',
+     .type = OPTION_CHOICE,
+     .argument = "FORMAT",
+     .choices = FORMATS,
+     .fallback_note = "by the name of OUT, else brackets",
+     .help = "format to write; xml writes one file a tree into the folder OUT, a folder a class"},
+    {.name = "force", .type = OPTION_FLAG, .help = "XML: write into a folder that is not empty"},
+};
+const option_group writing_options = GROUP("Output", writing_rows);
+
+/* ---- reports from the library ---- */
+
+enum { REPORTS_SHOWN = 20 };
+
+typedef struct report_log {
+    bool quiet;
+    uint64_t skipped;
+} report_log;
+
+static void report(const phl_error *error, void *context)
+{
+    report_log *reports = context;
+    if (error->status != PHL_OK)
+        reports->skipped++;
+    if (reports->quiet || reports->skipped > REPORTS_SHOWN)
+        return;
+    terminal_report(error->status == PHL_OK ? "note: " : "skipped: ", error);
+}
+
+/* ---- reading ---- */
+
+static phl_format format_of(const cli_arguments *parsed, const char *name)
+{
+    const char *format = arguments_choice(parsed, name);
+    return format ? phl_format_find(format) : PHL_FORMAT_AUTO;
+}
+
+static void read_options(const cli_arguments *parsed, phl_read_options *o)
+{
+    phl_read_options_init(o);
+    o->format = format_of(parsed, "from");
+    o->no_sharing = arguments_flag(parsed, "no-sharing");
+    o->skip_bad = arguments_flag(parsed, "skip-bad");
+    o->class_name = arguments_string(parsed, "class");
+    o->no_class = arguments_flag(parsed, "no-class");
+    o->class_by_folder = arguments_flag(parsed, "class-by-folder");
+    o->only_classes = arguments_list(parsed, "only-class", &o->n_only_classes);
+    o->limit = (size_t)arguments_integer(parsed, "limit");
+    o->xml_attributes = arguments_flag(parsed, "attributes");
+    o->xml_text = arguments_flag(parsed, "text");
+    o->ptb_drop_words = strcmp(arguments_choice(parsed, "words"), "drop") == 0;
+    o->conllu_label = (phl_conllu_label)arguments_choice_index(parsed, "conllu-label");
+    o->max_nodes = arguments_integer(parsed, "max-nodes");
+    o->max_children = arguments_integer(parsed, "max-children");
+    o->max_depth = arguments_integer(parsed, "max-depth");
+    o->max_attributes = arguments_integer(parsed, "max-attributes");
+    o->max_name = arguments_integer(parsed, "max-name");
+    o->max_token = arguments_integer(parsed, "max-token");
+    o->max_ratio = arguments_integer(parsed, "max-ratio");
+}
+
+int forest_read(const cli_arguments *parsed, phl_forest **forest, phl_read_summary *summary)
+{
+    report_log reports = {.quiet = arguments_flag(parsed, "quiet")};
+    phl_read_options options;
+    phl_read_summary counts = {0};
+    phl_error error = {0};
+    char number[80];
+    read_options(parsed, &options);
+    options.report = report;
+    options.cancel = interrupt_asked;
+    options.context = &reports;
+    phl_status status =
+        phl_forest_read(parsed->operands, parsed->n_operands, &options, forest, &counts, &error);
+    if (status != PHL_OK)
+        return terminal_error(&error);
+    if (counts.skipped && !reports.quiet) {
+        number_of(counts.skipped, "bad tree", "bad trees", number, sizeof number);
+        if (reports.skipped > REPORTS_SHOWN)
+            terminal_message("%s skipped, the first %d are named above", number, REPORTS_SHOWN);
+        else
+            terminal_message("%s skipped", number);
+    }
+    if (counts.trees == 0 && options.n_only_classes && !reports.quiet)
+        terminal_message("note: no tree is of the classes asked for with --only-class");
+    if (summary)
+        *summary = counts;
+    return EXIT_OK;
+}
+
+/* ---- writing ---- */
+
+static void say_written(const phl_forest *forest, const char *path)
+{
+    char trees[80], nodes[80];
+    uint64_t n = 0;
+    for (size_t s = 0; s < phl_forest_subtrees(forest); s++)
+        n += (uint64_t)phl_subtree_multiplicity(forest, (uint32_t)s);
+    number_of(phl_forest_trees(forest), "tree", "trees", trees, sizeof trees);
+    number_of(n, "node", "nodes", nodes, sizeof nodes);
+    terminal_message("%s (%s) written to %s", trees, nodes,
+                     strcmp(path, "-") == 0 ? "standard output" : path);
+}
+
+int forest_write(const cli_arguments *parsed, const phl_forest *forest)
+{
+    const char *path = arguments_path(parsed, "output");
+    report_log reports = {.quiet = arguments_flag(parsed, "quiet")};
+    phl_write_options options;
+    phl_error error = {0};
+    phl_write_options_init(&options);
+    options.format = format_of(parsed, "to");
+    if (path[strlen(path) - 1] == '/') {
+        if (options.format != PHL_FORMAT_AUTO && options.format != PHL_FORMAT_XML)
+            return usage_error(parsed->command,
+                               "the output '%s' is a folder, which --to %s cannot write; only xml "
+                               "can",
+                               path, phl_format_name(options.format));
+        options.format = PHL_FORMAT_XML;
+    }
+    if (arguments_has(parsed, "conllu-label"))
+        options.conllu_label = (phl_conllu_label)arguments_choice_index(parsed, "conllu-label");
+    options.force = arguments_flag(parsed, "force");
+    options.report = report;
+    options.cancel = interrupt_asked;
+    options.context = &reports;
+    interrupt_poll(true);
+    phl_status status = phl_forest_write(forest, path, &options, &error);
+    interrupt_poll(false);
+    if (status == PHL_ERR_CANCELLED) {
+        terminal_message(strcmp(path, "-") == 0 ? "interrupted, the output is not complete"
+                                                : "interrupted, nothing was written");
+        return phl_status_exit_code(status);
+    }
+    if (status != PHL_OK)
+        return terminal_error(&error);
+    if (!reports.quiet)
+        say_written(forest, path);
+    return EXIT_OK;
+}

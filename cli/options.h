@@ -1,0 +1,158 @@
+/* options.h - the option tables of the command line.
+ *
+ * A command is described once, as constant data: what it does, its operands, its options in groups,
+ * its examples.  That description drives parsing (options.c, values.c), --help (help.c), the man
+ * pages (manual.c) and bash completion (completion.c).
+ */
+#ifndef PHLOEM_CLI_OPTIONS_H
+#define PHLOEM_CLI_OPTIONS_H
+
+#include "phloem.h"
+
+typedef enum option_type {
+    OPTION_FLAG,
+    OPTION_STRING,  /* UTF-8 text */
+    OPTION_PATH,    /* a file or folder; completion offers files */
+    OPTION_CHOICE,  /* one of `choices` */
+    OPTION_INTEGER, /* least..most */
+    OPTION_REAL,    /* low..high */
+    OPTION_LIST,    /* names separated by commas ("\," stands for a comma); repeating adds */
+    OPTION_SEED     /* a whole number, or "random" */
+} option_type;
+
+typedef struct cli_option {
+    const char *name; /* without the dashes */
+    char letter;      /* 0: none */
+    option_type type;
+    const char *argument; /* name of the value in help texts; NULL for flags */
+    const char *choices;  /* "a|b|c" */
+    uint64_t least, most;
+    double low, high;
+    bool required;
+    const char *fallback;      /* the default, as a user would write it */
+    const char *fallback_note; /* the default in words, when it is no value of the option */
+    const char *excludes;      /* options that may not come with this one: "class no-class" */
+    const char *help;          /* a phrase without a full stop */
+} cli_option;
+
+typedef struct option_group {
+    const char *title;
+    const cli_option *options;
+    size_t n;
+} option_group;
+
+typedef struct example {
+    const char *about;
+    const char *line;
+} example;
+
+typedef struct cli_arguments cli_arguments;
+
+typedef struct cli_command {
+    const char *name;        /* "convert"; of a subcommand both words, "generate symm" */
+    const char *summary;     /* one line, starting with a small letter, no full stop */
+    const char *description; /* paragraphs, separated by blank lines */
+    const char *operands;    /* "IN..."; NULL: the command takes none */
+    const char *operand_help;
+    size_t least_operands, most_operands;
+    const option_group *const *groups;            /* ends with NULL */
+    const example *examples;                      /* ends with {NULL, NULL} */
+    const struct cli_command *const *subcommands; /* ends with NULL; then all above but name,
+                                                 summary and description is empty, and so is run */
+    int (*run)(const cli_arguments *parsed);      /* returns the exit code */
+} cli_command;
+
+/* All commands, in the order of the overview; ends with NULL (main.c). */
+extern const cli_command *const program_commands[];
+
+/* The group every command ends with: --threads, --quiet, --help, --version. */
+extern const option_group general_options;
+
+/* The --seed row of a command's table. */
+#define OPTION_SEED_ROW                                                                            \
+    {                                                                                              \
+        .name = "seed", .type = OPTION_SEED, .argument = "N", .fallback = "42",                    \
+        .help = "seed of the random numbers, or 'random' to have one picked and printed"           \
+    }
+
+/* ---- values (values.c) ---- */
+
+typedef struct option_value {
+    bool given;
+    const char *text; /* as written, or the fallback; NULL: neither */
+    uint64_t integer; /* integer, seed; choice: which one, from 0 */
+    double real;
+    char **items; /* list */
+    size_t n_items;
+} option_value;
+
+/* Parse text into value.  On failure false, and problem says what was found and expected. */
+bool option_value_parse(const cli_option *option, const char *text, option_value *value,
+                        char *problem, size_t size);
+void option_value_clear(option_value *value);
+
+/* The i-th of "a|b|c", not terminated; NULL past the end. */
+const char *option_choice(const cli_option *option, size_t i, size_t *length);
+
+/* Help phrase with choices, range and default, as shown to users. */
+void option_describe(const cli_option *option, char *buffer, size_t size);
+
+/* ---- parsing (options.c) ---- */
+
+struct cli_arguments {
+    const cli_command *command;
+    option_value *values; /* one an option, in table order */
+    const char **operands;
+    size_t n_operands;
+};
+
+typedef enum parse_outcome { PARSE_RUN, PARSE_HELP, PARSE_VERSION, PARSE_BAD } parse_outcome;
+
+/* Parse the words after the command's name.  After PARSE_BAD the user was told.  Free in any case.
+ */
+parse_outcome arguments_parse(const cli_command *command, int n_words, char *const *words,
+                              cli_arguments *parsed);
+void arguments_free(cli_arguments *parsed);
+
+/* The i-th option of a command, over all its groups; NULL past the end. */
+const cli_option *command_option(const cli_command *command, size_t i);
+/* The last word of a command's name. */
+const char *command_word(const cli_command *command);
+/* By its last word in a NULL-terminated table; NULL if there is none. */
+const cli_command *command_find(const cli_command *const *table, const char *word);
+
+/* Values by long name.  Asking for an option that is not in the command's table, or for the wrong
+ * type, is a defect of ours and ends the program loudly. */
+bool arguments_has(const cli_arguments *parsed, const char *name); /* is it in the table? */
+bool arguments_given(const cli_arguments *parsed, const char *name);
+bool arguments_flag(const cli_arguments *parsed, const char *name);
+const char *arguments_string(const cli_arguments *parsed, const char *name);  /* or NULL */
+const char *arguments_path(const cli_arguments *parsed, const char *name);    /* or NULL */
+uint64_t arguments_integer(const cli_arguments *parsed, const char *name);    /* 0: none given */
+double arguments_real(const cli_arguments *parsed, const char *name);         /* 0: none given */
+const char *arguments_choice(const cli_arguments *parsed, const char *name);  /* or NULL */
+size_t arguments_choice_index(const cli_arguments *parsed, const char *name); /* from 0 */
+const char *const *arguments_list(const cli_arguments *parsed, const char *name, size_t *n);
+/* The seed; picks and prints one for "random".  Returns an exit code. */
+int arguments_seed(const cli_arguments *parsed, uint64_t *seed);
+
+/* "phloem: <problem>" and where to find help, on standard error.  Returns the exit code, 2. */
+int usage_error(const cli_command *command, const char *format, ...) PHL_PRINTF(2, 3);
+
+/* The candidate a mistyped word was probably meant to be; NULL when none is near (suggest.c). */
+const char *suggest(const char *word, const char *const *candidates, size_t n);
+
+/* ---- texts (help.c, manual.c, completion.c) ---- */
+
+void help_overview(void); /* phloem alone: on standard error */
+void help_program(void);  /* phloem --help */
+void help_command(const cli_command *command);
+void manual_program(void); /* roff, on standard output */
+void manual_command(const cli_command *command);
+void completion_bash(void);
+
+extern const example program_examples[];
+extern const char *const program_about;
+extern const char *const exit_codes[][2]; /* code, meaning; ends with NULL */
+
+#endif

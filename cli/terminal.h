@@ -1,0 +1,82 @@
+/* terminal.h - what the command line prints: messages on standard error, results on standard
+ * output, numbers for people, JSON for programs.
+ */
+#ifndef PHLOEM_CLI_TERMINAL_H
+#define PHLOEM_CLI_TERMINAL_H
+
+#include "phloem.h"
+
+#include <stdio.h>
+
+enum {
+    EXIT_OK = 0,
+    EXIT_NO = 1,
+    EXIT_USAGE = 2,
+    EXIT_DATA = 3,
+    EXIT_SYSTEM = 4,
+    EXIT_INTERNAL = 5
+};
+
+/* "phloem: <message>" on standard error; control characters are made visible. */
+void terminal_message(const char *format, ...) PHL_PRINTF(1, 2);
+/* The record as a message, its text preceded by `prefix` ("" for none). */
+void terminal_report(const char *prefix, const phl_error *error);
+/* The record as a message; returns the exit code. */
+int terminal_error(const phl_error *error);
+/* A defect of ours: says so and ends the program with exit code 5. */
+_Noreturn void terminal_defect(const char *what);
+/* Memory for the command line's own small needs; ends the program with exit code 4 without. */
+void *terminal_allocate(size_t n, size_t size);
+
+/* Flush standard output.  Returns 0, or EXIT_SYSTEM after saying why it cannot be written. */
+int terminal_finish(void);
+
+/* Text broken at blanks to lines of TERMINAL_WIDTH; the cursor is at `column`, further lines start
+ * at `indent`.  Ends with a newline. */
+enum { TERMINAL_WIDTH = 80 };
+void terminal_wrap(FILE *file, const char *text, size_t column, size_t indent);
+
+/* "43,536" into buffer (at least NUMBER_SIZE bytes).  Returns buffer. */
+enum { NUMBER_SIZE = 32 };
+char *number_grouped(uint64_t number, char *buffer);
+/* The shortest text that reads back as the same double. */
+char *number_exact(double number, char *buffer);
+/* "1 tree", "2,000 trees". */
+char *number_of(uint64_t number, const char *one, const char *many, char *buffer, size_t size);
+
+/* Text for display into buffer: control characters as \xNN, at most `columns` characters ("..."
+ * when cut).  Returns the number of columns used. */
+size_t text_printable(const char *text, size_t columns, char *buffer, size_t size);
+bool text_is_utf8(const char *text);
+/* Order of names with their numbers taken as numbers: "a2" before "a10". */
+int text_compare_natural(const char *a, const char *b);
+
+/* A table of text: the first column to the left, the others to the right. */
+enum { TABLE_COLUMNS = 6, TABLE_CELL = 200 };
+typedef struct text_table {
+    size_t columns, rows, capacity;
+    size_t width[TABLE_COLUMNS];
+    char (*cells)[TABLE_CELL];
+} text_table;
+void table_begin(text_table *table, size_t columns);
+/* A row of `columns` strings. */
+void table_row(text_table *table, const char *const *cells);
+/* Prints with each line indented, and frees. */
+void table_end(text_table *table, FILE *file, size_t indent);
+
+/* JSON, value by value.  Members of an inline container stay on one line. */
+typedef struct json_writer {
+    FILE *file;
+    size_t depth, inline_depth; /* inline_depth: depth of the outermost inline container, or 0 */
+    bool first;                 /* nothing yet in the innermost container */
+    bool after_key;
+} json_writer;
+void json_begin(json_writer *json, FILE *file);
+void json_open(json_writer *json, char bracket, bool on_one_line); /* '{' or '[' */
+void json_close(json_writer *json, char bracket);                  /* '}' or ']' */
+void json_key(json_writer *json, const char *key);
+void json_string(json_writer *json, const char *text); /* NULL: null */
+void json_integer(json_writer *json, uint64_t number);
+void json_real(json_writer *json, double number); /* not finite: null */
+
+#endif

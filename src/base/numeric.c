@@ -1,0 +1,317 @@
+/* numeric.c - sums, log-space arithmetic, special functions; see numeric.h. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1 /* lgamma_r */
+#endif
+#include "base/numeric.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define LOG_2PI_HALF 0.91893853320467274178 /* log(2 pi) / 2 */
+
+/* ---- Sums ---------------------------------------------------------------------------------- */
+
+double phl_sum_block(const double *values, size_t count)
+{
+    double lane[4] = {0, 0, 0, 0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        lane[0] += values[i];
+        lane[1] += values[i + 1];
+        lane[2] += values[i + 2];
+        lane[3] += values[i + 3];
+    }
+    for (size_t l = 0; i < count; i++, l++) {
+        lane[l] += values[i];
+    }
+    return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+double phl_sum(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t begin = 0; begin < count; begin += PHL_BLOCK_SIZE) {
+        size_t left = count - begin;
+        sum += phl_sum_block(values + begin, left < PHL_BLOCK_SIZE ? left : PHL_BLOCK_SIZE);
+    }
+    return sum;
+}
+
+double phl_sum_partials(const double *partials, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += partials[i];
+    }
+    return sum;
+}
+
+/* ---- Log-space arithmetic ------------------------------------------------------------------ */
+
+double phl_log_add(double a, double b)
+{
+    double high = a > b ? a : b;
+    double low = a > b ? b : a;
+    if (isinf(high)) { /* both -inf, or one +inf: the sum is the larger one */
+        return high;
+    }
+    return high + log1p(exp(low - high));
+}
+
+double phl_log_complement(double a)
+{
+    /* Maechler's rule: the two forms change over at log 2. */
+    return a > -0.69314718055994530942 ? log(-expm1(a)) : log1p(-exp(a));
+}
+
+double phl_log_sum(const double *values, size_t count)
+{
+    double highest = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] > highest) {
+            highest = values[i];
+        }
+    }
+    if (isinf(highest)) {
+        return highest;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += exp(values[i] - highest);
+    }
+    return highest + log(sum);
+}
+
+double phl_log_normalise(double *values, size_t count)
+{
+    double total = phl_log_sum(values, count);
+    if (!isinf(total)) {
+        for (size_t i = 0; i < count; i++) {
+            values[i] -= total;
+        }
+    }
+    return total;
+}
+
+double phl_log1p_minus(double x)
+{
+    if (x < -0.2 || x > 0.25) {
+        return log1p(x) - x;
+    }
+    /* With r = x / (2 + x): log(1 + x) = 2 (r + r^3/3 + r^5/5 + ...) and 2 r - x = -x r.
+     * |r| <= 1/9 here, so r^22 is below 1e-20. */
+    double r = x / (2 + x);
+    double s = r * r;
+    double series = 1.0 / 21;
+    for (int odd = 19; odd >= 3; odd -= 2) {
+        series = series * s + 1.0 / odd;
+    }
+    return r * (2 * s * series - x);
+}
+
+/* ---- Gamma and beta functions -------------------------------------------------------------- */
+
+double phl_log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
+/* log Gamma(x) - [(x - 1/2) log x - x + log(2 pi) / 2] for x >= 10, absolute error below 1e-16. */
+static double stirling_series(double x)
+{
+    double y = 1 / x;
+    double s = y * y;
+    return y *
+           (1.0 / 12 +
+            s * (-1.0 / 360 +
+                 s * (1.0 / 1260 + s * (-1.0 / 1680 + s * (1.0 / 1188 + s * (-691.0 / 360360 +
+                                                                             s * (1.0 / 156)))))));
+}
+
+double phl_stirling_rest(double k)
+{
+    static const double small[10] = {
+        0.08106146679532725822,   0.041340695955409294094, 0.027677925684998339149,
+        0.020790672103765093112,  0.016644691189821192163, 0.013876128823070747999,
+        0.011896709945891770095,  0.010411265261972096497, 0.0092554621827127329177,
+        0.0083305634333628712565,
+    };
+    return k < 10 ? small[(int)k] : stirling_series(k + 1);
+}
+
+double phl_log_beta(const double *a, size_t count)
+{
+    double total = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += a[i];
+        sum += phl_log_gamma(a[i]);
+    }
+    return sum - phl_log_gamma(total);
+}
+
+double phl_log_beta_ratio(const double *a, const int64_t *n, size_t count)
+{
+    double a_total = 0;
+    int64_t n_total = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        a_total += a[i];
+        n_total += n[i];
+        sum += phl_log_rising(a[i], n[i]);
+    }
+    return n_total == 0 ? 0 : sum - phl_log_rising(a_total, n_total);
+}
+
+/* ---- Rising factorials --------------------------------------------------------------------- */
+
+double phl_log_rising(double a, int64_t n)
+{
+    if (n <= 0) {
+        return 0;
+    }
+    /* Up to ten factors by multiplication: all when n is small; otherwise until a passes 10, where
+     * Stirling's series holds.  The product cannot overflow: factors above 1e30 are not multiplied
+     * further. */
+    double sum = 0;
+    double product = 1;
+    while (n > 0 && (a < 10 || n < 8)) {
+        product *= a;
+        a += 1;
+        n--;
+        if (product > 1e270) {
+            sum += log(product);
+            product = 1;
+        }
+        if (a > 1e30) {
+            break;
+        }
+    }
+    sum += log(product);
+    if (n == 0) {
+        return sum;
+    }
+    /* log Gamma(a+n) - log Gamma(a) with the two large parts subtracted on paper. */
+    double count = (double)n;
+    double top = a + count;
+    return sum + ((a - 0.5) * log1p(count / a) + count * (log(top) - 1)) +
+           (stirling_series(top) - stirling_series(a));
+}
+
+double phl_log_rising_log(double log_a, int64_t n)
+{
+    if (n <= 0) {
+        return 0;
+    }
+    if (log_a > -600) {
+        return phl_log_rising(exp(log_a), n);
+    }
+    /* (a)_n = a (1+a) ... (n-1+a), and a < 1e-260 adds nothing to the other factors. */
+    return log_a + phl_log_rising(1, n - 1);
+}
+
+void phl_rising_init(phl_rising *table, double a)
+{
+    memset(table, 0, sizeof *table);
+    table->a = a;
+}
+
+void phl_rising_clear(phl_rising *table)
+{
+    phl_free(table->values);
+    memset(table, 0, sizeof *table);
+}
+
+void phl_rising_reset(phl_rising *table, double a)
+{
+    table->a = a;
+    table->count = 0;
+}
+
+phl_status phl_rising_reserve(phl_rising *table, int64_t largest, phl_error *error)
+{
+    if (largest < 0 || (uint64_t)largest < table->count) {
+        return PHL_OK;
+    }
+    size_t needed = (size_t)largest + 1;
+    phl_status status =
+        phl_grow(&table->values, &table->capacity, needed, sizeof *table->values, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    for (size_t n = table->count; n < needed; n++) {
+        table->values[n] = phl_log_rising(table->a, (int64_t)n);
+    }
+    table->count = needed;
+    return PHL_OK;
+}
+
+/* ---- Stirling numbers of the second kind --------------------------------------------------- */
+
+/* S(n,k) = k S(n-1,k) + S(n-1,k-1), all terms positive, so relative errors only add up: at most
+ * 2 n ulp.  The numbers pass 1e308 near n = 220; a row is therefore kept as mantissa * 2^exponent
+ * in `mantissa` and `exponent`, and only its logarithm goes to the table. */
+static void fill_stirling(phl_stirling *table, double *mantissa, int *exponent)
+{
+    const double log_2 = 0.69314718055994530942;
+    double *row = table->values;
+    mantissa[0] = 1;
+    exponent[0] = 0;
+    row[0] = 0; /* S(0,0) = 1 */
+    for (size_t n = 1; n <= table->largest; n++) {
+        row += n;
+        mantissa[n] = 0;
+        exponent[n] = 0;
+        for (size_t k = n; k > 0; k--) { /* downwards: entry k-1 is still that of row n-1 */
+            double stay = (double)k * mantissa[k];
+            double join = mantissa[k - 1];
+            int scale = exponent[k - 1];
+            if (stay > 0) {
+                scale = exponent[k] > scale ? exponent[k] : scale;
+                stay = ldexp(stay, exponent[k] - scale);
+                join = ldexp(join, exponent[k - 1] - scale);
+            }
+            int shift = 0;
+            mantissa[k] = frexp(stay + join, &shift);
+            exponent[k] = scale + shift;
+            row[k] = k == 1 || k == n ? 0 : log(mantissa[k]) + exponent[k] * log_2;
+        }
+        mantissa[0] = 0;
+        exponent[0] = 0;
+        row[0] = -INFINITY;
+    }
+}
+
+phl_status phl_stirling_init(phl_stirling *table, size_t largest, phl_error *error)
+{
+    memset(table, 0, sizeof *table);
+    if (largest > 10000) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use at most 9999 states",
+                         "a table of %zu^2 / 2 Stirling numbers is too large", largest);
+    }
+    phl_status status = PHL_OK;
+    double *values = phl_alloc((largest + 1) * (largest + 2) / 2, sizeof *values, error);
+    double *mantissa = phl_alloc(largest + 1, sizeof *mantissa, error);
+    int *exponent = phl_alloc(largest + 1, sizeof *exponent, error);
+    if (values == NULL || mantissa == NULL || exponent == NULL) {
+        status = PHL_ERR_MEMORY;
+        goto out;
+    }
+    table->largest = largest;
+    table->values = values;
+    values = NULL;
+    fill_stirling(table, mantissa, exponent);
+out:
+    phl_free(values);
+    phl_free(mantissa);
+    phl_free(exponent);
+    return status;
+}
+
+void phl_stirling_clear(phl_stirling *table)
+{
+    phl_free(table->values);
+    memset(table, 0, sizeof *table);
+}

@@ -1,0 +1,63 @@
+/* random.h - random streams that do not depend on the number of threads.
+ *
+ * A stream is a pure function of six numbers.  Philox4x64-10 (Salmon et al. 2011, from Random123)
+ * is keyed by (seed, purpose) and counted by (stream, iteration, item, draw), one 64-bit word each.
+ * `stream` tells class and chain, `item` what is drawn for (a subtree, a slot, a table row), `draw`
+ * counts from 0 inside the generator.  So each item makes its own phl_rng on the stack, whichever
+ * thread handles it, and a resumed run needs no saved generator.
+ *
+ * Two streams are independent when any of the six numbers differs.  Purposes are numbered where
+ * they are used; each kind of draw in one iteration needs its own.
+ */
+#ifndef PHL_BASE_RANDOM_H
+#define PHL_BASE_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct phl_rng {
+    uint64_t key[2];     /* seed, purpose */
+    uint64_t counter[4]; /* stream, iteration, item, draw: the next block of four words */
+    uint64_t words[4];   /* the present block */
+    unsigned used;       /* words of it already given out */
+} phl_rng;
+
+void phl_rng_init(phl_rng *rng, uint64_t seed, uint64_t purpose, uint64_t stream,
+                  uint64_t iteration, uint64_t item);
+
+/* Compute the next block of words (what phl_rng_next calls every fourth time). */
+void phl_rng_refill(phl_rng *rng);
+
+/* 64 random bits. */
+static inline uint64_t phl_rng_next(phl_rng *rng)
+{
+    if (rng->used == 4) {
+        phl_rng_refill(rng);
+    }
+    return rng->words[rng->used++];
+}
+
+/* Uniform on the open interval (0, 1): k * 2^-53 with k uniform on 1 .. 2^53 - 1. */
+static inline double phl_rng_uniform(phl_rng *rng)
+{
+    uint64_t bits;
+    do {
+        bits = phl_rng_next(rng) >> 11;
+    } while (bits == 0);
+    return (double)bits * 0x1p-53;
+}
+
+/* Uniform on (0, 1) as a real number rounded down to 53 significant bits: small values keep full
+ * relative precision, where phl_rng_uniform has steps of 1.1e-16. */
+double phl_rng_uniform_fine(phl_rng *rng);
+
+/* Uniform on 0 .. bound - 1, without bias; bound >= 1. */
+uint64_t phl_rng_bounded(phl_rng *rng, uint64_t bound);
+
+/* Exponential with mean 1, with full relative precision near 0. */
+double phl_rng_exponential(phl_rng *rng);
+
+/* Standard normal. */
+double phl_rng_normal(phl_rng *rng);
+
+#endif

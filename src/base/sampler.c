@@ -1,0 +1,576 @@
+/* sampler.c - draws from the distributions of the models; see sampler.h.
+ *
+ * Contents: gamma (Marsaglia & Tsang 2000), Dirichlet, categorical, binomial and Poisson
+ * (transformed rejection, Hoermann 1993), multinomial, hypergeometric (ratio of uniforms, Stadlober
+ * 1990), table counts (thinned blocks), partitions.
+ */
+#include "base/sampler.h"
+
+#include <string.h>
+
+#define LARGEST_COUNT ((int64_t)1 << 62)
+
+/* ---- 1. Gamma, beta, Dirichlet ------------------------------------------------------------- */
+
+/* log of a Gamma(shape, 1) draw for shape >= 1. */
+static double log_gamma_large(phl_rng *rng, double shape)
+{
+    double d = shape - 1.0 / 3;
+    double c = 1 / sqrt(9 * d);
+    for (;;) {
+        double x = phl_rng_normal(rng);
+        double y = c * x;
+        if (y <= -1) {
+            continue;
+        }
+        double u = phl_rng_uniform(rng);
+        double square = x * x;
+        if (u < 1 - 0.0331 * square * square) {
+            return log(d) + 3 * log1p(y);
+        }
+        /* With v = (1 + y)^3: accept if log u < x^2/2 + d (1 - v + log v), where
+         * 1 - v + log v = 3 (log(1+y) - y) - 3 y^2 - y^3; 1 - v alone would cancel for large d. */
+        double bound = square / 2 + d * (3 * phl_log1p_minus(y) - y * y * (3 + y));
+        if (log(u) < bound) {
+            return log(d) + 3 * log1p(y);
+        }
+    }
+}
+
+double phl_log_gamma_draw(phl_rng *rng, double shape)
+{
+    if (shape >= 1) {
+        return log_gamma_large(rng, shape);
+    }
+    if (!(shape > 0)) {
+        return -INFINITY;
+    }
+    /* G(a) = G(a + 1) U^(1/a), and -log U is exponential. */
+    double boosted = log_gamma_large(rng, shape + 1);
+    return boosted - phl_rng_exponential(rng) / shape;
+}
+
+void phl_log_beta_draw(phl_rng *rng, double a, double b, double *log_p, double *log_rest)
+{
+    double pair[2] = {a, b};
+    phl_log_dirichlet_draw(rng, pair, 2, pair);
+    *log_p = pair[0];
+    *log_rest = pair[1];
+}
+
+double phl_beta_draw(phl_rng *rng, double a, double b)
+{
+    double log_p;
+    double log_rest;
+    phl_log_beta_draw(rng, a, b, &log_p, &log_rest);
+    return exp(log_p);
+}
+
+void phl_log_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *log_p)
+{
+    for (size_t i = 0; i < count; i++) {
+        log_p[i] = log(concentration[i]);
+    }
+    phl_log_dirichlet_draw_log(rng, log_p, count, log_p);
+}
+
+void phl_log_dirichlet_draw_log(phl_rng *rng, const double *log_concentration, size_t count,
+                                double *log_p)
+{
+    /* Below e^-600 a gamma draw is e^(-E/a) with E/a past 1e260: next to any larger concentration
+     * it is 0.  When all are that small, the smallest E/a takes everything (an exponential race,
+     * won with probability proportional to a). */
+    size_t winner = count;
+    double fastest = INFINITY; /* log(E/a) of the winner */
+    double highest = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double log_a = log_concentration[i];
+        if (log_a > -600) {
+            log_p[i] = phl_log_gamma_draw(rng, exp(log_a));
+        } else {
+            log_p[i] = -INFINITY;
+            if (log_a > -INFINITY) {
+                double time = log(phl_rng_exponential(rng)) - log_a;
+                if (time < fastest) {
+                    fastest = time;
+                    winner = i;
+                }
+            }
+        }
+        highest = log_p[i] > highest ? log_p[i] : highest;
+    }
+    if (highest > -INFINITY) {
+        (void)phl_log_normalise(log_p, count);
+    } else if (winner < count) {
+        log_p[winner] = 0;
+    }
+}
+
+/* ---- 2. Categorical ------------------------------------------------------------------------ */
+
+size_t phl_categorical_draw(phl_rng *rng, const double *weights, size_t count)
+{
+    double total = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += weights[i];
+    }
+    if (!(total > 0)) {
+        return PHL_NO_OUTCOME;
+    }
+    double target = phl_rng_uniform(rng) * total;
+    double sum = 0;
+    size_t last = PHL_NO_OUTCOME;
+    for (size_t i = 0; i < count; i++) {
+        sum += weights[i];
+        if (target < sum && weights[i] > 0) {
+            return i;
+        }
+        last = weights[i] > 0 ? i : last;
+    }
+    return last; /* target was rounded up to the total */
+}
+
+size_t phl_categorical_draw_log(phl_rng *rng, const double *log_weights, size_t count)
+{
+    enum { KEPT = 64 };
+    double kept[KEPT]; /* the first weights, so that small cases take each exponential once */
+    double highest = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        highest = log_weights[i] > highest ? log_weights[i] : highest;
+    }
+    if (highest == -INFINITY) {
+        return PHL_NO_OUTCOME;
+    }
+    double total = 0;
+    for (size_t i = 0; i < count; i++) {
+        double weight = exp(log_weights[i] - highest);
+        total += weight;
+        if (i < KEPT) {
+            kept[i] = weight;
+        }
+    }
+    double target = phl_rng_uniform(rng) * total;
+    double sum = 0;
+    size_t last = PHL_NO_OUTCOME;
+    for (size_t i = 0; i < count; i++) {
+        double weight = i < KEPT ? kept[i] : exp(log_weights[i] - highest);
+        sum += weight;
+        if (target < sum && weight > 0) {
+            return i;
+        }
+        last = weight > 0 ? i : last;
+    }
+    return last;
+}
+
+/* ---- 3. Counts ----------------------------------------------------------------------------- */
+
+/* log (h+j)! - log h! - j log(h+1), for h >= 0 and h + j >= 0.  With K = h + 1, x = j / K and
+ * Stirling's formula the parts linear in j cancel on paper, so that the rest is accurate for h up
+ * to 2^62: (K + j - 1/2)(log(1+x) - x) + j^2 / K - j / (2 K) + difference of the Stirling rests. */
+static double log_factorial_step(int64_t h, double j)
+{
+    double base = (double)h + 1;
+    double x = j / base;
+    return (base + j - 0.5) * phl_log1p_minus(x) + x * (j - 0.5) +
+           (phl_stirling_rest((double)h + j) - phl_stirling_rest((double)h));
+}
+
+/* Sequential search from 0, for n p < 10 and p <= 1/2. */
+static int64_t binomial_search(phl_rng *rng, int64_t n, double p)
+{
+    double trials = (double)n;
+    double odds = p / (1 - p);
+    double none = exp(trials * log1p(-p));
+    for (;;) {
+        double left = phl_rng_uniform(rng);
+        double mass = none;
+        int64_t k = 0;
+        while (left > mass && k < n && mass > 1e-25) {
+            left -= mass;
+            k++;
+            mass *= odds * (double)(n - k + 1) / (double)k;
+        }
+        if (left <= mass) {
+            return k;
+        }
+        /* The masses add up to 1 - 1e-16 and the uniform fell in the gap: again. */
+    }
+}
+
+/* Hoermann's BTRS, for n p >= 10 and p <= 1/2.  Everything is measured from the mode m, as j = k -
+ * m, so that nothing is lost when n passes 2^53. */
+static int64_t binomial_reject(phl_rng *rng, int64_t n, double p)
+{
+    double q = 1 - p;
+    /* n p = m + shift, to more than 53 bits. */
+    double trials = (double)n;
+    double mean = trials * p;
+    double below = fma(trials, p, -mean) + (double)(n - (int64_t)trials) * p;
+    double whole = floor(mean);
+    double shift = (mean - whole) + below;
+    double step = floor(shift + p); /* the mode is floor(n p + p) */
+    int64_t m = (int64_t)whole + (int64_t)step;
+    shift -= step;
+
+    double sd = sqrt(mean * q);
+    double b = 1.15 + 2.53 * sd;
+    double a = -0.0873 + 0.0248 * b + 0.01 * p;
+    double alpha = (2.83 + 5.1 / b) * sd;
+    double sure = 0.92 - 4.2 / b;
+    double lowest = -(double)m;
+    double highest = (double)(n - m);
+    /* log of (n-m+1) p / ((m+1) q): the ratio of successive probabilities, nearly 1 at the mode. */
+    double tilt = log1p((shift + p - q) / (((double)m + 1) * q));
+    for (;;) {
+        double u = phl_rng_uniform(rng) - 0.5;
+        double v = phl_rng_uniform(rng);
+        double side = 0.5 - fabs(u);
+        if (side <= 0) {
+            continue;
+        }
+        double j = floor((2 * a / side + b) * u + shift + 0.5);
+        if (j < lowest || j > highest) {
+            continue;
+        }
+        if (side >= 0.07 && v <= sure) {
+            return m + (int64_t)j;
+        }
+        double height = log(v * alpha / (a / (side * side) + b));
+        if (height <= j * tilt - log_factorial_step(m, j) - log_factorial_step(n - m, -j)) {
+            return m + (int64_t)j;
+        }
+    }
+}
+
+int64_t phl_binomial_draw(phl_rng *rng, int64_t n, double p)
+{
+    if (n <= 0 || !(p > 0)) {
+        return 0;
+    }
+    if (p >= 1) {
+        return n;
+    }
+    double small = p <= 0.5 ? p : 1 - p; /* exact */
+    int64_t k =
+        (double)n * small < 10 ? binomial_search(rng, n, small) : binomial_reject(rng, n, small);
+    return p <= 0.5 ? k : n - k;
+}
+
+/* Every draw on its own. */
+static void multinomial_direct(phl_rng *rng, int64_t n, const double *weights, size_t count,
+                               int64_t *counts)
+{
+    memset(counts, 0, count * sizeof *counts);
+    for (; n > 0; n--) {
+        size_t outcome = phl_categorical_draw(rng, weights, count);
+        if (outcome == PHL_NO_OUTCOME) {
+            return;
+        }
+        counts[outcome]++;
+    }
+}
+
+void phl_multinomial_draw(phl_rng *rng, int64_t n, const double *weights, size_t count,
+                          int64_t *counts)
+{
+    if (n <= 4 || (n <= 16 && count >= 16)) {
+        multinomial_direct(rng, n, weights, count, counts);
+        return;
+    }
+    /* From the last outcome to the first: given those behind it, outcome i takes each of the
+     * remaining draws with probability w_i / (w_0 + ... + w_i).  The first outcome with a weight
+     * has probability exactly 1, so nothing is left over, and nothing is ever subtracted.  The
+     * running sums wait in the output array. */
+    _Static_assert(sizeof(double) == sizeof(int64_t), "running sums are kept in place of counts");
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += weights[i];
+        memcpy(&counts[i], &sum, sizeof sum);
+    }
+    for (size_t i = count; i-- > 0;) {
+        memcpy(&sum, &counts[i], sizeof sum);
+        counts[i] = weights[i] > 0 && n > 0 ? phl_binomial_draw(rng, n, weights[i] / sum) : 0;
+        n -= counts[i];
+    }
+}
+
+/* Sequential search from 0, for mean < 10. */
+static int64_t poisson_search(phl_rng *rng, double mean)
+{
+    double none = exp(-mean);
+    for (;;) {
+        double left = phl_rng_uniform(rng);
+        double mass = none;
+        int64_t k = 0;
+        while (left > mass && mass > 1e-25) {
+            left -= mass;
+            k++;
+            mass *= mean / (double)k;
+        }
+        if (left <= mass) {
+            return k;
+        }
+    }
+}
+
+/* Hoermann's PTRS, for 10 <= mean < 2^62, measured from the integer below the mean. */
+static int64_t poisson_reject(phl_rng *rng, double mean)
+{
+    double m = floor(mean);
+    double shift = mean - m;
+    double root = sqrt(mean);
+    double b = 0.931 + 2.53 * root;
+    double a = -0.059 + 0.02483 * b;
+    double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+    double sure = 0.9277 - 3.6224 / (b - 2);
+    for (;;) {
+        double u = phl_rng_uniform(rng) - 0.5;
+        double v = phl_rng_uniform(rng);
+        double side = 0.5 - fabs(u);
+        if (side <= 0) {
+            continue;
+        }
+        double j = floor((2 * a / side + b) * u + shift + 0.43);
+        if (j < -m || j > 0x1p61) {
+            continue;
+        }
+        if (side >= 0.07 && v <= sure) {
+            return (int64_t)m + (int64_t)j;
+        }
+        if (side < 0.013 && v > side) {
+            continue;
+        }
+        /* log p(k) = k log mean - mean - log k!, with K = k + 1 and x = (K - mean) / mean:
+         * -(K - 1/2) log(1 + x) + (K - mean) - log(mean)/2 - log(2 pi)/2 - rest(k). */
+        double past = j - shift + 1; /* K - mean */
+        double x = past / mean;
+        double log_mass = -(mean + past - 0.5) * phl_log1p_minus(x) - x * (past - 0.5) -
+                          0.5 * log(6.283185307179586477 * mean) - phl_stirling_rest(m + j);
+        if (log(v * inverse_alpha / (a / (side * side) + b)) <= log_mass) {
+            return (int64_t)m + (int64_t)j;
+        }
+    }
+}
+
+int64_t phl_poisson_draw(phl_rng *rng, double mean)
+{
+    if (!(mean > 0)) {
+        return 0;
+    }
+    if (mean < 10) {
+        return poisson_search(rng, mean);
+    }
+    return mean < (double)LARGEST_COUNT ? poisson_reject(rng, mean) : LARGEST_COUNT;
+}
+
+int64_t phl_negative_binomial_draw(phl_rng *rng, int64_t n, double log_p0)
+{
+    if (n <= 0 || log_p0 == -INFINITY) {
+        return 0;
+    }
+    double log_odds = log_p0 - phl_log_complement(log_p0);
+    return phl_poisson_draw(rng, exp(phl_log_gamma_draw(rng, (double)n) + log_odds));
+}
+
+/* Good items among `sample`, one by one; for a small sample. */
+static int64_t hypergeometric_urn(phl_rng *rng, int64_t good, int64_t total, int64_t sample)
+{
+    int64_t left = good;
+    for (; sample > 0 && left > 0; sample--, total--) {
+        left -= phl_rng_bounded(rng, (uint64_t)total) < (uint64_t)left;
+    }
+    return good - left;
+}
+
+/* Stadlober's ratio of uniforms with a table mountain hat; good <= bad, sample <= total / 2.
+ * Everything is measured from the mode m, as j = k - m. */
+static int64_t hypergeometric_reject(phl_rng *rng, int64_t good, int64_t bad, int64_t sample)
+{
+    __extension__ typedef __int128 wide;
+    wide total = (wide)good + bad;
+    int64_t m = (int64_t)((wide)(sample + 1) * (good + 1) / (total + 2));
+    double share = (double)good / (double)total;
+    /* mean - m, to more digits than either has */
+    double shift = (double)((wide)sample * good - (wide)m * total) / (double)total;
+    double variance = (double)sample * share * ((double)bad / (double)total) *
+                      ((double)(total - sample) / (double)(total - 1));
+    double centre = shift + 0.5;
+    /* 2 sqrt(2/e) and 3 - 2 sqrt(3/e) */
+    double width = 1.7155277699214135 * sqrt(variance + 0.5) + 0.8989161620588988;
+    double lowest = -(double)m;
+    double highest = (double)((sample < good ? sample : good) - m);
+    /* log of (m+1)(bad-sample+m+1) / ((good-m+1)(sample-m+1)): nearly 0 at the mode */
+    wide up = (wide)(m + 1) * (bad - sample + m + 1);
+    wide down = (wide)(good - m + 1) * (sample - m + 1);
+    double tilt = log1p((double)(up - down) / (double)down);
+    for (;;) {
+        double x = phl_rng_uniform(rng);
+        double y = phl_rng_uniform(rng);
+        double j = floor(centre + width * (y - 0.5) / x);
+        if (j < lowest || j > highest) {
+            continue;
+        }
+        double height = -j * tilt - log_factorial_step(m, j) - log_factorial_step(good - m, -j) -
+                        log_factorial_step(sample - m, -j) -
+                        log_factorial_step(bad - sample + m, j);
+        /* Accept if 2 log x <= height; the first two lines spare the logarithm. */
+        if (x * (4 - x) - 3 <= height) {
+            return m + (int64_t)j;
+        }
+        if (x * (x - height) >= 1) {
+            continue;
+        }
+        if (2 * log(x) <= height) {
+            return m + (int64_t)j;
+        }
+    }
+}
+
+int64_t phl_hypergeometric_draw(phl_rng *rng, int64_t good, int64_t bad, int64_t sample)
+{
+    /* Three mirrors bring every case to sample <= good <= bad: good and bad change places, sample
+     * and the rest do, and, the law being that of the overlap of two sets, good and sample do. */
+    int64_t total = good + bad;
+    int64_t small = good < bad ? good : bad;
+    int64_t few = sample < total - sample ? sample : total - sample;
+    int64_t marked = few < small ? small : few;
+    int64_t taken = few < small ? few : small;
+    int64_t overlap = taken <= 12 ? hypergeometric_urn(rng, marked, total, taken)
+                                  : hypergeometric_reject(rng, marked, total - marked, taken);
+    if (few != sample) { /* drawn: those of the smaller colour left behind */
+        overlap = small - overlap;
+    }
+    return small == good ? overlap : sample - overlap;
+}
+
+void phl_multivariate_hypergeometric_draw(phl_rng *rng, const int64_t *colours, size_t count,
+                                          int64_t sample, int64_t *taken)
+{
+    int64_t rest = 0;
+    for (size_t i = 0; i < count; i++) {
+        rest += colours[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        rest -= colours[i];
+        taken[i] = sample > 0 ? phl_hypergeometric_draw(rng, colours[i], rest, sample) : 0;
+        sample -= taken[i];
+    }
+}
+
+/* ---- 4. Table counts ----------------------------------------------------------------------- */
+
+/* Customer i opens a table with probability p_i = a / (a + i), falling slowly.  A stretch of
+ * customers s .. e-1 is drawn together.  Write the event "table" as "A or B" with A, B independent,
+ * A of the lowest probability of the stretch, p_low = p_{e-1}, and B of the small probability
+ * (p_i - p_low) / (1 - p_low) <= r.  The B's are found by skipping along candidates of rate r, each
+ * kept with its share of r; the customers without B then have one binomial draw.  Near the start,
+ * where most customers open a table, the same is done for the event "no table".  Stretches are as
+ * long as gives about CANDIDATES candidates. */
+#define CANDIDATES 3.0
+
+/* The number of B's among the `length` customers from s on, for the event "table" or "no table". */
+static int64_t crt_thin(phl_rng *rng, double a, double s, int64_t length, bool tables)
+{
+    double end = s + (double)(length - 1);
+    /* tables:    rate_i = (p_i - p_end) / (1 - p_end) = a (end - i) / (end (a + i)), most at s
+     * no tables: rate_i = (q_i - q_s) / (1 - q_s)     = (i - s) / (a + i),           most at end */
+    double reach = (double)(length - 1);
+    double most = tables ? a * reach / (end * (a + s)) : reach / (a + end);
+    if (!(most > 0)) {
+        return 0;
+    }
+    double scale = -1 / log1p(-most);
+    int64_t kept = 0;
+    double at = -1;
+    for (;;) {
+        at += 1 + floor(phl_rng_exponential(rng) * scale);
+        if (!(at < (double)length)) {
+            return kept;
+        }
+        double customer = s + at;
+        double share = tables ? (end - customer) / reach * ((a + s) / (a + customer))
+                              : at / reach * ((a + end) / (a + customer));
+        kept += phl_rng_uniform(rng) < share;
+    }
+}
+
+/* Tables opened by the `length` customers from s >= 1 on. */
+static int64_t crt_stretch(phl_rng *rng, double a, double s, int64_t length, bool tables)
+{
+    int64_t marked = crt_thin(rng, a, s, length, tables);
+    if (tables) {
+        double low = a / (a + s + (double)(length - 1));
+        return marked + phl_binomial_draw(rng, length - marked, low);
+    }
+    return length - marked - phl_binomial_draw(rng, length - marked, s / (a + s));
+}
+
+int64_t phl_crt_draw(phl_rng *rng, int64_t n, double a)
+{
+    enum { ONE_BY_ONE = 24 };
+    if (n <= 1) {
+        return n > 0;
+    }
+    int64_t tables = 1; /* the first customer always */
+    int64_t at = 1;
+    for (; at < n && at < ONE_BY_ONE; at++) {
+        tables += phl_rng_uniform(rng) * (a + (double)at) < a;
+    }
+    while (at < n) {
+        double s = (double)at;
+        /* Lengths for which candidates * rate is CANDIDATES, either way of writing the event. */
+        double w = CANDIDATES * (1 + s / a);
+        double long_tables = (w + sqrt(w * w + 4 * w * s)) / 2;
+        double long_none = (CANDIDATES + sqrt(CANDIDATES * (CANDIDATES + 4 * (a + s)))) / 2;
+        bool by_tables = long_tables >= long_none;
+        double length = floor(by_tables ? long_tables : long_none) + 1;
+        int64_t step = length < (double)(n - at) ? (int64_t)length : n - at;
+        tables += crt_stretch(rng, a, s, step, by_tables);
+        at += step;
+    }
+    return tables;
+}
+
+int64_t phl_crt_draw_log(phl_rng *rng, int64_t n, double log_a)
+{
+    if (n <= 1) {
+        return n > 0;
+    }
+    if (log_a < -600) { /* a second table has probability a log n < 1e-258 */
+        return 1;
+    }
+    if (log_a > 600) { /* a customer without a table has probability n / a < 1e-241 */
+        return n;
+    }
+    return phl_crt_draw(rng, n, exp(log_a));
+}
+
+/* ---- 5. Partitions and permutations -------------------------------------------------------- */
+
+void phl_partition_draw(phl_rng *rng, const phl_stirling *table, size_t n, size_t k,
+                        uint32_t *blocks)
+{
+    /* S(n,k) = S(n-1,k-1) + k S(n-1,k): the last item is alone, or in any of the k blocks of the
+     * items before it.  Decided from the last item to the first; numbers by first occurrence come
+     * out by themselves, since a last item alone in its block has the highest number, k - 1. */
+    for (size_t item = n; item-- > 0;) {
+        double alone = phl_stirling_get(table, item, k - 1) - phl_stirling_get(table, item + 1, k);
+        if (k == item + 1 || (k > 1 && phl_rng_uniform(rng) < exp(alone))) {
+            blocks[item] = (uint32_t)(k - 1);
+            k--;
+        } else {
+            blocks[item] = (uint32_t)phl_rng_bounded(rng, k);
+        }
+    }
+}
+
+void phl_shuffle(phl_rng *rng, size_t count, uint32_t *items)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)phl_rng_bounded(rng, i);
+        uint32_t item = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = item;
+    }
+}

@@ -1,0 +1,166 @@
+/* text.c - UTF-8 checks and a growing text buffer; see text.h. */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Length of the valid sequence at `at`, or 0.  Rejects overlong forms, surrogates, > U+10FFFF. */
+static size_t sequence_length(const unsigned char *at, size_t left)
+{
+    unsigned char first = at[0];
+    size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (length == 0 || first > 0xf4 || first == 0 || length > left) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if (length > 2) {
+        unsigned char second = at[1];
+        if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+            (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+size_t phl_utf8_check(const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t at = 0;
+    while (at < length) {
+        /* Eight ASCII bytes at a time: no high bit, no zero byte. */
+        while (length - at >= 8) {
+            uint64_t word;
+            memcpy(&word, bytes + at, 8);
+            uint64_t suspicious = (word | (word - 0x0101010101010101u)) & 0x8080808080808080u;
+            if (suspicious != 0) {
+                break;
+            }
+            at += 8;
+        }
+        if (at == length) {
+            break;
+        }
+        size_t step = sequence_length(bytes + at, length - at);
+        if (step == 0) {
+            return at;
+        }
+        at += step;
+    }
+    return length;
+}
+
+size_t phl_utf8_count(const char *text, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return count;
+}
+
+phl_status phl_text_append(phl_text *text, const char *bytes, size_t length, phl_error *error)
+{
+    if (length > text->capacity - text->length) {
+        phl_status status =
+            phl_grow(&text->bytes, &text->capacity, text->length + length, 1, error);
+        if (status != PHL_OK) {
+            return status;
+        }
+    }
+    if (length > 0) {
+        memcpy(text->bytes + text->length, bytes, length);
+    }
+    text->length += length;
+    return PHL_OK;
+}
+
+phl_status phl_text_append_string(phl_text *text, const char *string, phl_error *error)
+{
+    return phl_text_append(text, string, strlen(string), error);
+}
+
+phl_status phl_text_append_format(phl_text *text, phl_error *error, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    PHL_CHECK_BUG(length >= 0 && (size_t)length < sizeof line, error);
+    return phl_text_append(text, line, (size_t)length, error);
+}
+
+void phl_text_clear(phl_text *text)
+{
+    phl_free(text->bytes);
+    memset(text, 0, sizeof *text);
+}
+
+phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length,
+                                phl_error *error)
+{
+    phl_status status = phl_text_append(text, "\"", 1, error);
+    size_t plain = 0; /* start of the run not yet copied */
+    for (size_t i = 0; status == PHL_OK && i < length; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        if (byte >= 0x20 && byte != '"' && byte != '\\') {
+            continue;
+        }
+        status = phl_text_append(text, bytes + plain, i - plain, error);
+        plain = i + 1;
+        if (status != PHL_OK) {
+            break;
+        }
+        switch (byte) {
+        case '"':
+            status = phl_text_append(text, "\\\"", 2, error);
+            break;
+        case '\\':
+            status = phl_text_append(text, "\\\\", 2, error);
+            break;
+        case '\n':
+            status = phl_text_append(text, "\\n", 2, error);
+            break;
+        case '\t':
+            status = phl_text_append(text, "\\t", 2, error);
+            break;
+        case '\r':
+            status = phl_text_append(text, "\\r", 2, error);
+            break;
+        default:
+            status = phl_text_append_format(text, error, "\\u%04x", byte);
+        }
+    }
+    if (status == PHL_OK) {
+        status = phl_text_append(text, bytes + plain, length - plain, error);
+    }
+    return status == PHL_OK ? phl_text_append(text, "\"", 1, error) : status;
+}
+
+char *phl_excerpt(const char *text, size_t length, char *out)
+{
+    size_t used = 0;
+    size_t at = 0;
+    for (int shown = 0; at < length && shown < 32; shown++) {
+        const unsigned char *byte = (const unsigned char *)text + at;
+        size_t step = sequence_length(byte, length - at);
+        if (step == 0 || *byte < 0x20 || *byte == 0x7f) {
+            used += (size_t)snprintf(out + used, PHL_EXCERPT_SIZE - used, "\\x%02x", *byte);
+            step = 1;
+        } else {
+            memcpy(out + used, text + at, step);
+            used += step;
+        }
+        at += step;
+    }
+    (void)snprintf(out + used, PHL_EXCERPT_SIZE - used, "%s", at < length ? "..." : "");
+    return out;
+}

@@ -1,0 +1,152 @@
+/* alphabet.c - names and their numbers; see alphabet.h. */
+#include "forest/alphabet.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+enum { FIRST_TABLE_SIZE = 64 };
+
+void phl_alphabet_clear(phl_alphabet *alphabet)
+{
+    phl_free(alphabet->entries);
+    phl_free(alphabet->arena);
+    phl_free(alphabet->table);
+    memset(alphabet, 0, sizeof *alphabet);
+}
+
+static bool same_name(const phl_alphabet *alphabet, uint32_t number, uint64_t hash,
+                      const char *name, size_t length)
+{
+    const struct phl_name *entry = &alphabet->entries[number];
+    return entry->hash == hash && entry->length == length &&
+           memcmp(alphabet->arena + entry->offset, name, length) == 0;
+}
+
+/* Place in the table where the name is, or where it would go. */
+static size_t probe(const phl_alphabet *alphabet, uint64_t hash, const char *name, size_t length)
+{
+    size_t mask = alphabet->table_size - 1;
+    size_t place = (size_t)hash & mask;
+    while (alphabet->table[place] != 0 &&
+           !same_name(alphabet, alphabet->table[place] - 1, hash, name, length)) {
+        place = (place + 1) & mask;
+    }
+    return place;
+}
+
+int32_t phl_alphabet_find(const phl_alphabet *alphabet, const char *name, size_t length)
+{
+    if (alphabet->table_size == 0) {
+        return -1;
+    }
+    uint64_t hash = phl_hash_bytes(name, length, 0);
+    return (int32_t)alphabet->table[probe(alphabet, hash, name, length)] - 1;
+}
+
+static phl_status enlarge_table(phl_alphabet *alphabet, phl_error *error)
+{
+    size_t size = alphabet->table_size == 0 ? FIRST_TABLE_SIZE : alphabet->table_size * 2;
+    uint32_t *table = phl_alloc_zero(size, sizeof *table, error);
+    if (table == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t number = 0; number < alphabet->count; number++) {
+        size_t place = (size_t)alphabet->entries[number].hash & (size - 1);
+        while (table[place] != 0) {
+            place = (place + 1) & (size - 1);
+        }
+        table[place] = (uint32_t)number + 1;
+    }
+    phl_free(alphabet->table);
+    alphabet->table = table;
+    alphabet->table_size = size;
+    return PHL_OK;
+}
+
+phl_status phl_alphabet_add(phl_alphabet *alphabet, const char *name, size_t length,
+                            int32_t *number, phl_error *error)
+{
+    phl_status status;
+    if (alphabet->count >= alphabet->table_size / 2) {
+        status = enlarge_table(alphabet, error);
+        if (status != PHL_OK) {
+            return status;
+        }
+    }
+    uint64_t hash = phl_hash_bytes(name, length, 0);
+    size_t place = probe(alphabet, hash, name, length);
+    if (alphabet->table[place] != 0) {
+        *number = (int32_t)alphabet->table[place] - 1;
+        return PHL_OK;
+    }
+    if (alphabet->count >= INT32_MAX) {
+        return phl_raise(error, PHL_ERR_LIMIT, "split the data", "more than %d different names",
+                         INT32_MAX);
+    }
+    status = phl_grow(&alphabet->entries, &alphabet->entry_capacity, alphabet->count + 1,
+                      sizeof *alphabet->entries, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&alphabet->arena, &alphabet->arena_capacity,
+                          alphabet->arena_used + length + 1, 1, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    struct phl_name *entry = &alphabet->entries[alphabet->count];
+    entry->hash = hash;
+    entry->offset = alphabet->arena_used;
+    entry->length = length;
+    if (length > 0) {
+        memcpy(alphabet->arena + entry->offset, name, length);
+    }
+    alphabet->arena[entry->offset + length] = '\0';
+    alphabet->arena_used += length + 1;
+    alphabet->count++;
+    alphabet->table[place] = (uint32_t)alphabet->count;
+    *number = (int32_t)alphabet->count - 1;
+    return PHL_OK;
+}
+
+const char *phl_alphabet_name(const phl_alphabet *alphabet, size_t number)
+{
+    return alphabet->arena + alphabet->entries[number].offset;
+}
+
+size_t phl_alphabet_length(const phl_alphabet *alphabet, size_t number)
+{
+    return alphabet->entries[number].length;
+}
+
+void phl_alphabet_truncate(phl_alphabet *alphabet, size_t count)
+{
+    /* Entries entered the table in order of number (a larger table is refilled in that order too),
+     * so taking them out last to first leaves every earlier probe sequence whole. */
+    while (alphabet->count > count) {
+        size_t last = alphabet->count - 1;
+        const struct phl_name *entry = &alphabet->entries[last];
+        size_t place = (size_t)entry->hash & (alphabet->table_size - 1);
+        while (alphabet->table[place] != last + 1) {
+            place = (place + 1) & (alphabet->table_size - 1);
+        }
+        alphabet->table[place] = 0;
+        alphabet->arena_used = entry->offset;
+        alphabet->count = last;
+    }
+}
+
+phl_status phl_alphabet_copy(const phl_alphabet *from, phl_alphabet *to, phl_error *error)
+{
+    memset(to, 0, sizeof *to);
+    for (size_t number = 0; number < from->count; number++) {
+        int32_t copied;
+        phl_status status = phl_alphabet_add(to, phl_alphabet_name(from, number),
+                                             phl_alphabet_length(from, number), &copied, error);
+        if (status != PHL_OK) {
+            phl_alphabet_clear(to);
+            return status;
+        }
+    }
+    return PHL_OK;
+}

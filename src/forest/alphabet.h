@@ -1,0 +1,44 @@
+/* alphabet.h - names and their numbers: labels, classes, source files.
+ *
+ * Names are numbered 0, 1, 2, ... in order of first appearance.  Bytes live in one arena; a lookup
+ * is one probe of an open-addressing table in the common case.
+ */
+#ifndef PHL_FOREST_ALPHABET_H
+#define PHL_FOREST_ALPHABET_H
+
+#include "base/error.h"
+
+typedef struct phl_alphabet {
+    size_t count;
+    size_t entry_capacity;
+    struct phl_name {
+        uint64_t hash;
+        size_t offset; /* of the name's bytes in the arena; a NUL stands behind them */
+        size_t length;
+    } * entries;
+    char *arena;
+    size_t arena_used, arena_capacity;
+    uint32_t *table; /* entry number + 1; 0 = empty */
+    size_t table_size; /* power of two, or 0 */
+} phl_alphabet;
+
+/* Zero-initialised is empty. */
+void phl_alphabet_clear(phl_alphabet *alphabet);
+
+/* Number of a name, or -1. */
+int32_t phl_alphabet_find(const phl_alphabet *alphabet, const char *name, size_t length);
+
+/* Number of a name, added if it is new. */
+phl_status phl_alphabet_add(phl_alphabet *alphabet, const char *name, size_t length,
+                            int32_t *number, phl_error *error);
+
+/* NUL-terminated; valid until the next add. */
+const char *phl_alphabet_name(const phl_alphabet *alphabet, size_t number);
+size_t phl_alphabet_length(const phl_alphabet *alphabet, size_t number);
+
+/* Forget the names added last, down to `count` of them. */
+void phl_alphabet_truncate(phl_alphabet *alphabet, size_t count);
+
+phl_status phl_alphabet_copy(const phl_alphabet *from, phl_alphabet *to, phl_error *error);
+
+#endif

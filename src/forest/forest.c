@@ -1,0 +1,245 @@
+/* forest.c - questions to a forest, and walking a tree. */
+#include "forest/forest.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+void phl_forest_free(phl_forest *forest)
+{
+    if (forest == NULL) {
+        return;
+    }
+    phl_alphabet_clear(&forest->labels);
+    phl_alphabet_clear(&forest->classes);
+    phl_alphabet_clear(&forest->files);
+    phl_alphabet_clear(&forest->ids);
+    phl_free(forest->label);
+    phl_free(forest->leaf_slot);
+    phl_free(forest->first_link);
+    phl_free(forest->multiplicity);
+    phl_free(forest->links);
+    phl_free(forest->level);
+    phl_free(forest->tree_root);
+    phl_free(forest->tree_class);
+    phl_free(forest->tree_file);
+    phl_free(forest->tree_line);
+    phl_free(forest->tree_weight);
+    phl_free(forest->tree_id);
+    phl_free(forest);
+}
+
+size_t phl_forest_trees(const phl_forest *forest)
+{
+    return forest->n_trees;
+}
+
+size_t phl_forest_labels(const phl_forest *forest)
+{
+    return forest->labels.count;
+}
+
+size_t phl_forest_classes(const phl_forest *forest)
+{
+    return forest->classes.count;
+}
+
+size_t phl_forest_subtrees(const phl_forest *forest)
+{
+    return forest->n_subtrees;
+}
+
+size_t phl_forest_links(const phl_forest *forest)
+{
+    return forest->n_links;
+}
+
+size_t phl_forest_levels(const phl_forest *forest)
+{
+    return forest->n_levels;
+}
+
+size_t phl_forest_level(const phl_forest *forest, size_t height)
+{
+    return height >= forest->n_levels ? forest->n_subtrees : forest->level[height];
+}
+
+uint32_t phl_forest_max_slot(const phl_forest *forest)
+{
+    return forest->max_slot;
+}
+
+bool phl_forest_is_shared(const phl_forest *forest)
+{
+    return forest->shared;
+}
+
+const char *phl_forest_label_name(const phl_forest *forest, int32_t label)
+{
+    return label < 0 || (size_t)label >= forest->labels.count
+               ? NULL
+               : phl_alphabet_name(&forest->labels, (size_t)label);
+}
+
+const char *phl_forest_class_name(const phl_forest *forest, int32_t class_index)
+{
+    return class_index < 0 || (size_t)class_index >= forest->classes.count
+               ? NULL
+               : phl_alphabet_name(&forest->classes, (size_t)class_index);
+}
+
+int32_t phl_forest_find_label(const phl_forest *forest, const char *name)
+{
+    return phl_alphabet_find(&forest->labels, name, strlen(name));
+}
+
+int32_t phl_forest_find_class(const phl_forest *forest, const char *name)
+{
+    return phl_alphabet_find(&forest->classes, name, strlen(name));
+}
+
+uint32_t phl_tree_root(const phl_forest *forest, size_t tree)
+{
+    return forest->tree_root[tree];
+}
+
+int32_t phl_tree_class(const phl_forest *forest, size_t tree)
+{
+    return forest->tree_class[tree];
+}
+
+double phl_tree_weight(const phl_forest *forest, size_t tree)
+{
+    return forest->tree_weight == NULL ? 1.0 : forest->tree_weight[tree];
+}
+
+const char *phl_tree_id(const phl_forest *forest, size_t tree)
+{
+    return forest->tree_id == NULL || forest->tree_id[tree] < 0
+               ? NULL
+               : phl_alphabet_name(&forest->ids, (size_t)forest->tree_id[tree]);
+}
+
+const char *phl_tree_file(const phl_forest *forest, size_t tree)
+{
+    return forest->tree_file[tree] == 0
+               ? NULL
+               : phl_alphabet_name(&forest->files, forest->tree_file[tree] - 1);
+}
+
+uint64_t phl_tree_line(const phl_forest *forest, size_t tree)
+{
+    return forest->tree_line[tree];
+}
+
+int32_t phl_subtree_label(const phl_forest *forest, uint32_t subtree)
+{
+    return forest->label[subtree];
+}
+
+uint32_t phl_subtree_leaf_slot(const phl_forest *forest, uint32_t subtree)
+{
+    return forest->leaf_slot[subtree];
+}
+
+size_t phl_subtree_links(const phl_forest *forest, uint32_t subtree, const phl_link **links)
+{
+    *links = forest->links + forest->first_link[subtree];
+    return (size_t)(forest->first_link[subtree + 1] - forest->first_link[subtree]);
+}
+
+int64_t phl_subtree_multiplicity(const phl_forest *forest, uint32_t subtree)
+{
+    return forest->multiplicity[subtree];
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Walking
+ * ------------------------------------------------------------------------------------------- */
+
+/* An internal node whose children are being visited. */
+struct step {
+    uint64_t next_link, end_link;
+    size_t node;        /* number in pre-order */
+    uint32_t next_slot; /* behind the child visited last */
+};
+
+struct phl_walk {
+    const phl_forest *forest;
+    struct step *steps; /* from the root to the node visited last */
+    size_t depth, capacity;
+    size_t next_node;
+    uint32_t root;
+    bool fresh; /* the root was not visited yet */
+};
+
+phl_status phl_walk_create(const phl_forest *forest, phl_walk **walk, phl_error *error)
+{
+    phl_walk *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    made->forest = forest;
+    *walk = made;
+    return PHL_OK;
+}
+
+void phl_walk_free(phl_walk *walk)
+{
+    if (walk != NULL) {
+        phl_free(walk->steps);
+        phl_free(walk);
+    }
+}
+
+void phl_walk_start(phl_walk *walk, size_t tree)
+{
+    walk->root = walk->forest->tree_root[tree];
+    walk->depth = 0;
+    walk->next_node = 0;
+    walk->fresh = true;
+}
+
+int phl_walk_next(phl_walk *walk, phl_visit *visit, phl_error *error)
+{
+    const phl_forest *forest = walk->forest;
+    if (walk->fresh) {
+        walk->fresh = false;
+        visit->parent = SIZE_MAX;
+        visit->slot = 1;
+        visit->gap = 0;
+        visit->subtree = walk->root;
+    } else {
+        while (walk->depth > 0 &&
+               walk->steps[walk->depth - 1].next_link == walk->steps[walk->depth - 1].end_link) {
+            walk->depth--;
+        }
+        if (walk->depth == 0) {
+            return 0;
+        }
+        struct step *step = &walk->steps[walk->depth - 1];
+        const phl_link *link = &forest->links[step->next_link++];
+        visit->parent = step->node;
+        visit->slot = link->slot;
+        visit->gap = link->slot - step->next_slot;
+        step->next_slot = link->slot + 1;
+        visit->subtree = link->child;
+    }
+    visit->depth = walk->depth;
+    visit->node = walk->next_node++;
+    visit->label = forest->label[visit->subtree];
+    visit->leaf = forest->leaf_slot[visit->subtree] != 0;
+    if (!visit->leaf) {
+        phl_status status = phl_grow(&walk->steps, &walk->capacity, walk->depth + 1,
+                                     sizeof *walk->steps, error);
+        if (status != PHL_OK) {
+            return status;
+        }
+        struct step *step = &walk->steps[walk->depth++];
+        step->next_link = forest->first_link[visit->subtree];
+        step->end_link = forest->first_link[visit->subtree + 1];
+        step->node = visit->node;
+        step->next_slot = 1;
+    }
+    return 1;
+}

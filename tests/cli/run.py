@@ -1,0 +1,177 @@
+#!/usr/bin/python3
+"""run.py PHLOEM [--update] [CASE.test ...] - command-line tests, reported as TAP.
+
+A case is one file in cases/.  Its first line says what is tested; then sections, each opened by a
+line that begins with "--- ":
+
+  --- command            run by `sh -eu` in an empty folder; $PHLOEM is the program, $DATA the folder
+                         tests/data, $SHARED the larger data sets beside the repository
+  --- file NAME          a file in that folder, before the command runs
+  --- file NAME escaped  the same with Python's escapes (\\x00, \\r, ...); no newline is added at the end
+  --- stdin              what the command reads; nothing otherwise
+  --- stdout             expected, exactly; nothing otherwise
+  --- stderr             expected, exactly; nothing otherwise
+  --- stderr regex       expected to match as a whole (re.DOTALL)
+  --- result NAME        expected content of a file the command leaves behind
+  --- exit N             expected exit code; 0 otherwise
+  --- needs NAME         skipped unless $SHARED/NAME exists
+
+--update rewrites stdout, stderr (if exact) and exit to what was seen; read the difference before
+keeping it.
+"""
+import difflib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CASES = os.path.join(HERE, "cases")
+DATA = os.path.join(HERE, "..", "data")
+SHARED = os.path.join(HERE, "..", "..", "..", "shared", "data")
+SECONDS = 120  # a case that takes longer has failed
+
+
+class Case:
+    def __init__(self, path):
+        self.path = path
+        self.name = os.path.basename(path)[: -len(".test")]
+        with open(path, encoding="utf-8", newline="") as stream:
+            title, *parts = re.split(r"^--- ", stream.read(), flags=re.M)
+        self.title = title.strip()
+        self.sections = []  # (heading, body)
+        for part in parts:
+            heading, _, body = part.partition("\n")
+            self.sections.append((heading.strip(), body))
+        known = r"(command|stdin|stdout|stderr( regex)?|exit -?\d+|needs \S+|result \S+|file \S+( escaped)?)$"
+        for heading, _ in self.sections:
+            if not re.match(known, heading):
+                raise SystemExit(f"{path}: no section is called '{heading}'")
+        if self.get("command") is None or not self.title:
+            raise SystemExit(f"{path}: a case needs a title and a command")
+
+    def get(self, heading):
+        for name, body in self.sections:
+            if name == heading:
+                return body
+        return None
+
+    def headings(self, word):
+        return [(name.split(), body) for name, body in self.sections if name.split()[0] == word]
+
+    def exit_code(self):
+        return next((int(words[1]) for words, _ in self.headings("exit")), 0)
+
+    def missing_data(self):
+        return [words[1] for words, _ in self.headings("needs")
+                if not os.path.exists(os.path.join(SHARED, words[1]))]
+
+    def run(self, phloem):
+        """What happened: exit code, stdout, stderr, and the files asked for by `result`."""
+        with tempfile.TemporaryDirectory(prefix="phloem-cli-") as folder:
+            for words, body in self.headings("file"):
+                path = os.path.join(folder, words[1])
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                content = body.encode()
+                if "escaped" in words:
+                    content = body.rstrip("\n").encode("latin-1", "backslashreplace")
+                    content = content.decode("unicode_escape").encode("latin-1")
+                with open(path, "wb") as stream:
+                    stream.write(content)
+            env = {key: value for key, value in os.environ.items() if not key.startswith("PHLOEM")}
+            env.update(PHLOEM=phloem, DATA=os.path.realpath(DATA), SHARED=os.path.realpath(SHARED),
+                       LC_ALL="C.UTF-8", COLUMNS="80", TERM="dumb")
+            done = subprocess.run(["sh", "-eu", "-c", self.get("command")], cwd=folder, env=env,
+                                  input=(self.get("stdin") or "").encode(), capture_output=True,
+                                  timeout=SECONDS, check=False)
+            files = {}
+            for words, _ in self.headings("result"):
+                path = os.path.join(folder, words[1])
+                if os.path.exists(path):
+                    with open(path, "rb") as stream:
+                        files[words[1]] = stream.read().decode("utf-8", "backslashreplace")
+        return (done.returncode, done.stdout.decode("utf-8", "backslashreplace"),
+                done.stderr.decode("utf-8", "backslashreplace"), files)
+
+    def faults(self, code, out, err, files):
+        faults = []
+        if code != self.exit_code():
+            faults.append(f"exit code {code}, expected {self.exit_code()}")
+        pattern = self.get("stderr regex")
+        if pattern is None:
+            faults += difference("stderr", self.get("stderr") or "", err)
+        elif not re.fullmatch(pattern.rstrip("\n"), err.rstrip("\n"), re.S):
+            faults.append(f"stderr does not match the pattern; it is:\n{err}")
+        faults += difference("stdout", self.get("stdout") or "", out)
+        for words, body in self.headings("result"):
+            if words[1] not in files:
+                faults.append(f"there is no file {words[1]}")
+            else:
+                faults += difference(words[1], body, files[words[1]])
+        return faults
+
+    def update(self, code, out, err, files):
+        exact = self.get("stderr regex") is None
+        text = self.title + "\n"
+        for heading, body in self.sections:
+            word = heading.split()[0]
+            if word in ("stdout", "exit") or (word == "stderr" and exact):
+                continue
+            if word == "result":
+                body = files.get(heading.split()[1], body)
+            text += f"--- {heading}\n{body}"
+        if out:
+            text += "--- stdout\n" + out
+        if exact and err:
+            text += "--- stderr\n" + err
+        if code:
+            text += f"--- exit {code}\n"
+        with open(self.path, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+
+
+def difference(name, expected, found):
+    if expected == found:
+        return []
+    lines = difflib.unified_diff(expected.splitlines(True), found.splitlines(True),
+                                 f"{name} expected", f"{name} found")
+    return ["".join(line if line.endswith("\n") else line + "\n(no newline at the end)\n"
+                    for line in lines)]
+
+
+def main():
+    arguments = [word for word in sys.argv[1:] if word != "--update"]
+    update = len(arguments) != len(sys.argv) - 1
+    if not arguments:
+        print(__doc__)
+        return 2
+    phloem = os.path.abspath(arguments[0])
+    paths = arguments[1:] or sorted(os.path.join(CASES, name) for name in os.listdir(CASES)
+                                    if name.endswith(".test"))
+    print(f"1..{len(paths)}")
+    failed = 0
+    for number, path in enumerate(paths, 1):
+        case = Case(path)
+        label = f"{number} - {case.name}: {case.title.splitlines()[0].replace('#', '')}"
+        if case.missing_data():
+            print(f"skipped: no data ({', '.join(case.missing_data())})")
+            print(f"ok {label} # SKIP no data", flush=True)
+            continue
+        try:
+            seen = case.run(phloem)
+            if update:
+                case.update(*seen)
+                case = Case(path)
+            faults = case.faults(*seen)
+        except subprocess.TimeoutExpired:
+            faults = [f"not done after {SECONDS} s"]
+        print(f"{'not ok' if faults else 'ok'} {label}", flush=True)
+        for fault in faults:
+            failed = 1
+            print("\n".join("# " + line for line in fault.rstrip("\n").split("\n")), flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

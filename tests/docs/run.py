@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""run.py PHLOEM BUILD [FILE.md ...] - run the examples of the documentation, reported as TAP.
+
+Every fenced block marked `console` in README.md and docs/*.md is run: a line "$ command" (with
+"\\" at its end it goes on in the next line), then its output, exactly, standard error included.  A
+line "..." in the expected output stands for any number of lines.  The blocks of one file run in
+order in one folder that is empty at first.  A block of another kind directly behind a line
+<!-- file: NAME --> is saved there under that name.  A command must end with exit code 0; where
+another is meant, write `command || echo "exit $?"`.
+"""
+import difflib
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+SECONDS = 120
+FENCE = re.compile(r"(?:^<!-- file: (?P<file>\S+) -->\n)?^```(?P<kind>[\w+-]*)[^\n]*\n"
+                   r"(?P<body>.*?)^```[ ]*$", re.M | re.S)
+
+
+def steps(body):
+    """(line offset, command, expected lines) of a console block."""
+    found, lines, at = [], body.splitlines(), 0
+    while at < len(lines):
+        if not lines[at].startswith("$ "):
+            raise SystemExit(f"a console block begins with '$ ', not with: {lines[at]}")
+        start, command = at, lines[at][2:]
+        while command.endswith("\\") and at + 1 < len(lines):
+            at += 1
+            command += "\n" + re.sub(r"^> ", "", lines[at])
+        at += 1
+        expected = []
+        while at < len(lines) and not lines[at].startswith("$ "):
+            expected.append(lines[at])
+            at += 1
+        found.append((start, command, expected))
+    return found
+
+
+def matches(expected, found):
+    """Line by line; "..." stands for any number of lines."""
+    reach = {0}  # how many lines of `found` may be used up so far
+    for line in expected:
+        if line.strip() == "...":
+            reach = set(range(min(reach), len(found) + 1)) if reach else set()
+        else:
+            reach = {at + 1 for at in reach if at < len(found) and found[at] == line}
+    return len(found) in reach
+
+
+def examples(path):
+    """("save", name, content) and ("run", line, command, expected), in order."""
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    for match in FENCE.finditer(text):
+        if match.group("file"):
+            yield ("save", match.group("file"), match.group("body"))
+        elif match.group("kind") == "console":
+            first = text.count("\n", 0, match.start("body")) + 1
+            for offset, command, expected in steps(match.group("body")):
+                yield ("run", first + offset, command, expected)
+
+
+def run_file(path, env, report):
+    name = os.path.relpath(path, ROOT)
+    with tempfile.TemporaryDirectory(prefix="phloem-docs-") as folder:
+        for kind, where, *rest in examples(path):
+            if kind == "save":
+                with open(os.path.join(folder, where), "w", encoding="utf-8") as stream:
+                    stream.write(rest[0])
+                continue
+            command, expected = rest
+            try:
+                done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, timeout=SECONDS,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, check=False)
+            except subprocess.TimeoutExpired:
+                report(f"{name}:{where}", command, [f"not done after {SECONDS} s"])
+                continue
+            found = done.stdout.decode("utf-8", "backslashreplace").splitlines()
+            faults = []
+            if done.returncode != 0:
+                faults.append(f"exit code {done.returncode}")
+            if not matches(expected, found):
+                faults += difflib.unified_diff(expected, found, "expected", "found", lineterm="")
+            report(f"{name}:{where}", command, faults)
+
+
+def main():
+    if len(sys.argv) < 3:
+        print(__doc__)
+        return 2
+    phloem, build = (os.path.abspath(word) for word in sys.argv[1:3])
+    files = [os.path.abspath(word) for word in sys.argv[3:]]
+    files = files or [os.path.join(ROOT, "README.md")] + sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))
+    env = dict(os.environ)
+    env.update(PATH=os.path.dirname(phloem) + ":" + env.get("PATH", "/usr/bin:/bin"),
+               LD_LIBRARY_PATH=os.path.join(build, "src"), LC_ALL="C.UTF-8", COLUMNS="80", TERM="dumb",
+               PKG_CONFIG_PATH=os.path.join(build, "meson-uninstalled"))
+    results = []
+
+    def report(place, command, faults):
+        results.append(bool(faults))
+        title = f"{place} $ {command.splitlines()[0]}".replace("#", "")
+        print(f"{'not ok' if faults else 'ok'} {len(results)} - {title}", flush=True)
+        for line in faults:
+            print("# " + line, flush=True)
+
+    for path in files:
+        run_file(path, env, report)
+    print(f"1..{len(results)}")
+    return 1 if any(results) or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
