@@ -4,14 +4,16 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 SANITIZED := $(BUILD)-sanitized
+# Without dpkg-dev meson would guess lib64, where Debian does not look.
+PLACES := -Dprefix=$(PREFIX) -Dlibdir=lib
 
 # $(call configure,FOLDER,OPTIONS): a meson build folder, made once.
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2)
 
-.PHONY: all help demo test test-long bench lint install clean
+.PHONY: all help demo test test-long bench bench-compare lint install clean
 all:
 	@tools/setup build
-	@$(call configure,$(BUILD),--prefix=$(PREFIX))
+	@$(call configure,$(BUILD),$(PLACES))
 	@meson compile -C $(BUILD)
 
 help:
@@ -20,6 +22,7 @@ help:
 	@echo "make test       all tests, then once more under sanitizers"
 	@echo "make test-long  valgrind, long fuzzing and other slow tests"
 	@echo "make bench      speed and memory"
+	@echo "make bench-compare OLD=FILE   bench/results.json against older results: what became worse"
 	@echo "make lint       formatting, warnings, layers and house rules"
 	@echo "make install    into PREFIX ($(PREFIX)); DESTDIR is honoured"
 	@echo "make clean      remove the build folders and demo/"
@@ -30,23 +33,26 @@ demo: all
 
 test:
 	@tools/setup test
-	@$(call configure,$(BUILD),--prefix=$(PREFIX))
+	@$(call configure,$(BUILD),$(PLACES))
 	@$(call configure,$(SANITIZED),-Db_sanitize=address$(comma)undefined -Doptimization=1)
 	@meson compile -C $(BUILD)
 	@meson compile -C $(SANITIZED)
-	@tools/run-tests $(BUILD):unit,cli,docs,tools $(SANITIZED):unit,cli
+	@tools/run-tests $(BUILD):unit,cli,edges,docs,tools,fuzz $(SANITIZED):unit,cli
 
 test-long:
 	@tools/setup long
-	@$(call configure,$(BUILD),--prefix=$(PREFIX))
+	@$(call configure,$(BUILD),$(PLACES))
 	@meson compile -C $(BUILD)
-	@tools/test-long $(BUILD)
+	@tools/run-tests $(BUILD):unit:valgrind $(BUILD):long
 
 bench:
 	@tools/setup bench
-	@$(call configure,$(BUILD),--prefix=$(PREFIX))
+	@$(call configure,$(BUILD),$(PLACES))
 	@meson compile -C $(BUILD)
 	@bench/run $(BUILD)
+
+bench-compare:
+	@bench/run --compare $(or $(OLD),$(error give older results: make bench-compare OLD=old.json))
 
 lint:
 	@tools/setup lint
@@ -55,8 +61,9 @@ lint:
 	@tools/lint $(BUILD)-gcc $(BUILD)-clang
 
 install: all
-	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@meson configure $(BUILD) $(PLACES)
 	@meson install -C $(BUILD)
+	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
 
 clean:
 	rm -rf $(BUILD) $(SANITIZED) $(BUILD)-gcc $(BUILD)-clang $(BUILD)-fuzz demo

@@ -7,8 +7,9 @@ static int run(const cli_arguments *parsed)
 {
     phl_forest *forest = NULL;
     int code = forest_read(parsed, &forest, NULL);
-    if (code == EXIT_OK)
+    if (code == EXIT_OK) {
         code = forest_write(parsed, forest);
+    }
     phl_forest_free(forest);
     return code;
 }

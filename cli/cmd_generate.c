@@ -22,7 +22,8 @@ enum { MOST_TREES = 100000000 };
 static int write_and_free(const cli_arguments *parsed, phl_status status, phl_forest *forest,
                           const phl_error *error)
 {
-    int code = status == PHL_OK ? forest_write(parsed, forest) : terminal_error(error);
+    int code =
+        status == PHL_OK ? forest_write(parsed, forest) : library_error(parsed->command, error);
     phl_forest_free(forest);
     return code;
 }
@@ -37,8 +38,9 @@ static int run_symm(const cli_arguments *parsed)
     phl_symm_options_init(&options);
     options.trees_per_class = (size_t)arguments_integer(parsed, "trees-per-class");
     int code = arguments_seed(parsed, &options.seed);
-    if (code != EXIT_OK)
+    if (code != EXIT_OK) {
         return code;
+    }
     phl_status status = phl_generate_symm(&options, &forest, &error);
     return write_and_free(parsed, status, forest, &error);
 }
@@ -84,8 +86,9 @@ static int run_documents(const cli_arguments *parsed)
     options.noise = arguments_real(parsed, "noise");
     options.overlap = arguments_real(parsed, "overlap");
     int code = arguments_seed(parsed, &options.seed);
-    if (code != EXIT_OK)
+    if (code != EXIT_OK) {
         return code;
+    }
     phl_status status = phl_generate_documents(&options, &forest, &error);
     return write_and_free(parsed, status, forest, &error);
 }

@@ -7,5 +7,13 @@
 extern const cli_command command_convert;
 extern const cli_command command_stats;
 extern const cli_command command_generate;
+extern const cli_command command_train;
+extern const cli_command command_show;
+extern const cli_command command_score;
+extern const cli_command command_decode;
+extern const cli_command command_label;
+extern const cli_command command_sample;
+extern const cli_command command_classify;
+extern const cli_command command_evaluate;
 
 #endif

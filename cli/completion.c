@@ -13,17 +13,20 @@ static void for_each_command(void (*visit)(const cli_command *))
 {
     for (size_t i = 0; program_commands[i]; i++) {
         const cli_command *c = program_commands[i];
-        if (!c->subcommands)
+        if (!c->subcommands) {
             visit(c);
-        for (size_t k = 0; c->subcommands && c->subcommands[k]; k++)
+        }
+        for (size_t k = 0; c->subcommands && c->subcommands[k]; k++) {
             visit(c->subcommands[k]);
+        }
     }
 }
 
 static void put_words(const cli_command *const *table)
 {
-    for (size_t i = 0; table[i]; i++)
+    for (size_t i = 0; table[i]; i++) {
         printf("%s%s", i ? " " : "", command_word(table[i]));
+    }
 }
 
 /* "convert:--from|convert:-f)" and what its value completes to. */
@@ -31,16 +34,19 @@ static void put_option_values(const cli_command *c)
 {
     const cli_option *o;
     for (size_t i = 0; (o = command_option(c, i)); i++) {
-        if (o->type == OPTION_FLAG)
+        if (o->type == OPTION_FLAG) {
             continue;
+        }
         printf("    '%s:--%s'", c->name, o->name);
-        if (o->letter)
+        if (o->letter) {
             printf(" | '%s:-%c'", c->name, o->letter);
+        }
         printf(") ");
         if (o->type == OPTION_CHOICE) {
             printf("values='");
-            for (const char *at = o->choices; *at; at++)
+            for (const char *at = o->choices; *at; at++) {
                 putchar(*at == '|' ? ' ' : *at);
+            }
             printf("' ;;\n");
         } else if (o->type == OPTION_PATH) {
             printf("kind=files ;;\n");
@@ -56,16 +62,18 @@ static void put_option_names(const cli_command *c)
 {
     const cli_option *o;
     printf("    '%s') options='", c->name);
-    for (size_t i = 0; (o = command_option(c, i)); i++)
+    for (size_t i = 0; (o = command_option(c, i)); i++) {
         printf("%s--%s%s", i ? " " : "", o->name, o->type == OPTION_FLAG ? "" : "=");
+    }
     printf("' operands=%s ;;\n", c->operands ? "files" : "none");
 }
 
 static void put_subcommands(void)
 {
     for (size_t i = 0; program_commands[i]; i++) {
-        if (!program_commands[i]->subcommands)
+        if (!program_commands[i]->subcommands) {
             continue;
+        }
         printf("    '%s')\n        if [[ $second ]]; then\n            command+=\" $second\"\n"
                "        else\n            mapfile -t COMPREPLY < <(compgen -W '",
                program_commands[i]->name);

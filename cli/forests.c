@@ -82,7 +82,7 @@ static const cli_option format_rows[] = {
 const option_group reading_formats = GROUP("Formats", format_rows);
 
 static const cli_option cap_rows[] = {
-    CAP("max-nodes", "nodes a tree", "100,000,000"),
+    CAP("max-nodes", "nodes a tree", "100,000,000"), /* first: see reading_caps_but_nodes */
     CAP("max-children", "highest slot of a child", "10,000,000"),
     CAP("max-depth", "XML: depth of elements", "10,000"),
     CAP("max-attributes", "XML: attributes of an element", "10,000"),
@@ -91,25 +91,34 @@ static const cli_option cap_rows[] = {
     CAP("max-ratio", "size of a compressed file's content to its own", "1,000"),
 };
 const option_group reading_caps = GROUP("Caps on what is read", cap_rows);
+const option_group reading_caps_but_nodes = {"Caps on what is read", cap_rows + 1,
+                                             sizeof cap_rows / sizeof *cap_rows - 1};
 
-static const cli_option writing_rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_PATH,
-     .argument = "OUT",
-     .required = true,
-     .help = "file to write, '-' for standard output; compressed if its name ends in .gz or .zst; "
-             "replaced only when complete"},
-    {.name = "to",
-     .letter = 't',
-     .type = OPTION_CHOICE,
-     .argument = "FORMAT",
-     .choices = FORMATS,
-     .fallback_note = "by the name of OUT, else brackets",
-     .help = "format to write; xml writes one file a tree into the folder OUT, a folder a class"},
-    {.name = "force", .type = OPTION_FLAG, .help = "XML: write into a folder that is not empty"},
-};
+#define WRITING_ROWS(required_, what_)                                                             \
+    {.name = "output",                                                                             \
+     .letter = 'o',                                                                                \
+     .type = OPTION_PATH,                                                                          \
+     .argument = "OUT",                                                                            \
+     .required = required_,                                                                        \
+     .help = what_ ", '-' for standard output; compressed if its name ends in .gz or .zst; "       \
+                   "replaced only when complete"},                                                 \
+        {.name = "to",                                                                             \
+         .letter = 't',                                                                            \
+         .type = OPTION_CHOICE,                                                                    \
+         .argument = "FORMAT",                                                                     \
+         .choices = FORMATS,                                                                       \
+         .fallback_note = "by the name of OUT, else brackets",                                     \
+         .help = "format to write; xml writes one file a tree into the folder OUT, a folder a "    \
+                 "class"},                                                                         \
+    {                                                                                              \
+        .name = "force", .type = OPTION_FLAG, .help = "XML: write into a folder that is not empty" \
+    }
+
+static const cli_option writing_rows[] = {WRITING_ROWS(true, "file to write")};
 const option_group writing_options = GROUP("Output", writing_rows);
+static const cli_option writing_if_asked_rows[] = {
+    WRITING_ROWS(false, "write the trees to a file")};
+const option_group writing_if_asked = GROUP("Output", writing_if_asked_rows);
 
 /* ---- reports from the library ---- */
 
@@ -123,10 +132,12 @@ typedef struct report_log {
 static void report(const phl_error *error, void *context)
 {
     report_log *reports = context;
-    if (error->status != PHL_OK)
+    if (error->status != PHL_OK) {
         reports->skipped++;
-    if (reports->quiet || reports->skipped > REPORTS_SHOWN)
+    }
+    if (reports->quiet || reports->skipped > REPORTS_SHOWN) {
         return;
+    }
     terminal_report(error->status == PHL_OK ? "note: " : "skipped: ", error);
 }
 
@@ -164,6 +175,12 @@ static void read_options(const cli_arguments *parsed, phl_read_options *o)
 
 int forest_read(const cli_arguments *parsed, phl_forest **forest, phl_read_summary *summary)
 {
+    return forest_read_paths(parsed, parsed->operands, parsed->n_operands, forest, summary);
+}
+
+int forest_read_paths(const cli_arguments *parsed, const char *const *paths, size_t n,
+                      phl_forest **forest, phl_read_summary *summary)
+{
     report_log reports = {.quiet = arguments_flag(parsed, "quiet")};
     phl_read_options options;
     phl_read_summary counts = {0};
@@ -173,34 +190,43 @@ int forest_read(const cli_arguments *parsed, phl_forest **forest, phl_read_summa
     options.report = report;
     options.cancel = interrupt_asked;
     options.context = &reports;
-    phl_status status =
-        phl_forest_read(parsed->operands, parsed->n_operands, &options, forest, &counts, &error);
-    if (status != PHL_OK)
-        return terminal_error(&error);
+    phl_status status = phl_forest_read(paths, n, &options, forest, &counts, &error);
+    if (status != PHL_OK) {
+        return library_error(parsed->command, &error);
+    }
     if (counts.skipped && !reports.quiet) {
         number_of(counts.skipped, "bad tree", "bad trees", number, sizeof number);
-        if (reports.skipped > REPORTS_SHOWN)
+        if (reports.skipped > REPORTS_SHOWN) {
             terminal_message("%s skipped, the first %d are named above", number, REPORTS_SHOWN);
-        else
+        } else {
             terminal_message("%s skipped", number);
+        }
     }
-    if (counts.trees == 0 && options.n_only_classes && !reports.quiet)
+    if (counts.trees == 0 && options.n_only_classes && !reports.quiet) {
         terminal_message("note: no tree is of the classes asked for with --only-class");
-    if (summary)
+    }
+    if (summary) {
         *summary = counts;
+    }
     return EXIT_OK;
 }
 
 /* ---- writing ---- */
 
+uint64_t forest_nodes(const phl_forest *forest)
+{
+    uint64_t n = 0;
+    for (size_t s = 0; s < phl_forest_subtrees(forest); s++) {
+        n += (uint64_t)phl_subtree_multiplicity(forest, (uint32_t)s);
+    }
+    return n;
+}
+
 static void say_written(const phl_forest *forest, const char *path)
 {
     char trees[80], nodes[80];
-    uint64_t n = 0;
-    for (size_t s = 0; s < phl_forest_subtrees(forest); s++)
-        n += (uint64_t)phl_subtree_multiplicity(forest, (uint32_t)s);
     number_of(phl_forest_trees(forest), "tree", "trees", trees, sizeof trees);
-    number_of(n, "node", "nodes", nodes, sizeof nodes);
+    number_of(forest_nodes(forest), "node", "nodes", nodes, sizeof nodes);
     terminal_message("%s (%s) written to %s", trees, nodes,
                      strcmp(path, "-") == 0 ? "standard output" : path);
 }
@@ -214,15 +240,17 @@ int forest_write(const cli_arguments *parsed, const phl_forest *forest)
     phl_write_options_init(&options);
     options.format = format_of(parsed, "to");
     if (path[strlen(path) - 1] == '/') {
-        if (options.format != PHL_FORMAT_AUTO && options.format != PHL_FORMAT_XML)
+        if (options.format != PHL_FORMAT_AUTO && options.format != PHL_FORMAT_XML) {
             return usage_error(parsed->command,
                                "the output '%s' is a folder, which --to %s cannot write; only xml "
                                "can",
                                path, phl_format_name(options.format));
+        }
         options.format = PHL_FORMAT_XML;
     }
-    if (arguments_has(parsed, "conllu-label"))
+    if (arguments_has(parsed, "conllu-label")) {
         options.conllu_label = (phl_conllu_label)arguments_choice_index(parsed, "conllu-label");
+    }
     options.force = arguments_flag(parsed, "force");
     options.report = report;
     options.cancel = interrupt_asked;
@@ -231,13 +259,17 @@ int forest_write(const cli_arguments *parsed, const phl_forest *forest)
     phl_status status = phl_forest_write(forest, path, &options, &error);
     interrupt_poll(false);
     if (status == PHL_ERR_CANCELLED) {
-        terminal_message(strcmp(path, "-") == 0 ? "interrupted, the output is not complete"
-                                                : "interrupted, nothing was written");
+        /* A file or a new folder appears only when complete. */
+        bool partial = strcmp(path, "-") == 0 || options.force;
+        terminal_message(partial ? "interrupted, the output is not complete"
+                                 : "interrupted, nothing was written");
         return phl_status_exit_code(status);
     }
-    if (status != PHL_OK)
-        return terminal_error(&error);
-    if (!reports.quiet)
+    if (status != PHL_OK) {
+        return library_error(parsed->command, &error);
+    }
+    if (!reports.quiet) {
         say_written(forest, path);
+    }
     return EXIT_OK;
 }

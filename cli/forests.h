@@ -5,14 +5,22 @@
 #include "options.h"
 
 /* Groups for a command's table. */
-extern const option_group reading_options; /* --from, classes, --limit, --skip-bad */
-extern const option_group reading_formats; /* what of XML, CoNLL-U and parse trees is read */
-extern const option_group reading_caps;    /* --max-... */
-extern const option_group writing_options; /* --output, --to, --force */
+extern const option_group reading_options;        /* --from, classes, --limit, --skip-bad */
+extern const option_group reading_formats;        /* what of XML, CoNLL-U and parse trees is read */
+extern const option_group reading_caps;           /* --max-... */
+extern const option_group reading_caps_but_nodes; /* for a command with a --max-nodes of its own */
+extern const option_group writing_options;        /* --output, --to, --force */
+extern const option_group writing_if_asked;       /* the same, with --output not required */
 
 /* Read the files and folders named by all operands.  Tells the user about bad and skipped trees.
  * Returns an exit code; `summary` may be NULL. */
 int forest_read(const cli_arguments *parsed, phl_forest **forest, phl_read_summary *summary);
+/* The same from the paths given. */
+int forest_read_paths(const cli_arguments *parsed, const char *const *paths, size_t n,
+                      phl_forest **forest, phl_read_summary *summary);
+
+/* Nodes of all trees together. */
+uint64_t forest_nodes(const phl_forest *forest);
 
 /* Write to --output and, unless --quiet, say so.  Returns an exit code. */
 int forest_write(const cli_arguments *parsed, const phl_forest *forest);

@@ -37,13 +37,15 @@ static void print_usage(const cli_command *command)
 {
     const cli_option *o;
     printf("  phloem %s [OPTION]...", command->name);
-    if (command->operands)
+    if (command->operands) {
         printf(" %s", command->operands);
+    }
     for (size_t i = 0; (o = command_option(command, i)); i++) {
-        if (o->required && o->letter)
+        if (o->required && o->letter) {
             printf(" -%c %s", o->letter, o->argument);
-        else if (o->required)
+        } else if (o->required) {
             printf(" --%s %s", o->name, o->argument);
+        }
     }
     putchar('\n');
 }
@@ -52,14 +54,16 @@ static void print_option(const cli_option *o)
 {
     char name[80], about[800];
     char letter[8] = "    ";
-    if (o->letter)
+    if (o->letter) {
         snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    }
     snprintf(name, sizeof name, "  %s--%s%s%s", letter, o->name, o->argument ? " " : "",
              o->argument ? o->argument : "");
-    if (strlen(name) + 2 > OPTION_COLUMN)
+    if (strlen(name) + 2 > OPTION_COLUMN) {
         printf("%s\n%*s", name, OPTION_COLUMN, "");
-    else
+    } else {
         printf("%-*s", OPTION_COLUMN, name);
+    }
     option_describe(o, about, sizeof about);
     terminal_wrap(stdout, about, OPTION_COLUMN, OPTION_COLUMN);
 }
@@ -67,16 +71,18 @@ static void print_option(const cli_option *o)
 static void print_examples(const example *examples)
 {
     printf("\nExamples:\n");
-    for (size_t i = 0; examples[i].line; i++)
+    for (size_t i = 0; examples[i].line; i++) {
         printf("  # %s\n  %s\n", examples[i].about, examples[i].line);
+    }
 }
 
 static void print_commands(FILE *file, const cli_command *const *table)
 {
     size_t width = 0;
     for (size_t i = 0; table[i]; i++) {
-        if (strlen(command_word(table[i])) > width)
+        if (strlen(command_word(table[i])) > width) {
             width = strlen(command_word(table[i]));
+        }
     }
     for (size_t i = 0; table[i]; i++) {
         fprintf(file, "  %-*s  ", (int)width, command_word(table[i]));
@@ -87,10 +93,12 @@ static void print_commands(FILE *file, const cli_command *const *table)
 void help_command(const cli_command *c)
 {
     printf("phloem %s - %s\n\nUsage:\n", c->name, c->summary);
-    if (!c->subcommands)
+    if (!c->subcommands) {
         print_usage(c);
-    for (size_t i = 0; c->subcommands && c->subcommands[i]; i++)
+    }
+    for (size_t i = 0; c->subcommands && c->subcommands[i]; i++) {
         print_usage(c->subcommands[i]);
+    }
     putchar('\n');
     terminal_wrap(stdout, c->description, 0, 0);
     if (c->subcommands) {
@@ -105,11 +113,13 @@ void help_command(const cli_command *c)
     }
     for (size_t g = 0; c->groups[g]; g++) {
         printf("\n%s:\n", c->groups[g]->title);
-        for (size_t i = 0; i < c->groups[g]->n; i++)
+        for (size_t i = 0; i < c->groups[g]->n; i++) {
             print_option(&c->groups[g]->options[i]);
+        }
     }
-    if (c->examples)
+    if (c->examples) {
         print_examples(c->examples);
+    }
 }
 
 /* ---- the program ---- */

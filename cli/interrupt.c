@@ -34,8 +34,9 @@ void interrupt_install(void)
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
         /* nohup and background jobs come with signals ignored: leave those so. */
-        if (sigaction(handled[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        if (sigaction(handled[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
             sigaction(handled[i], &action, NULL);
+        }
     }
     /* `phloem ... | head` ends quietly even where a parent ignores SIGPIPE; a file size limit is an
      * ordinary write error. */
@@ -45,10 +46,11 @@ void interrupt_install(void)
 
 void interrupt_poll(bool polled)
 {
-    if (polled)
+    if (polled) {
         state = POLLED;
-    else if (state == POLLED)
+    } else if (state == POLLED) {
         state = AT_ONCE;
+    }
 }
 
 bool interrupt_asked(void *context)

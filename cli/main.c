@@ -13,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-const cli_command *const program_commands[] = {&command_convert, &command_stats, &command_generate,
-                                               NULL};
+const cli_command *const program_commands[] = {
+    &command_convert, &command_stats,    &command_generate, &command_train,
+    &command_show,    &command_score,    &command_decode,   &command_label,
+    &command_sample,  &command_classify, &command_evaluate, NULL};
 
 /* With a standard stream closed, the next file opened would take its number and be written into by
  * messages.  Put something there that fails cleanly. */
@@ -23,8 +25,9 @@ static void open_standard_streams(void)
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
         if (fcntl(stream, F_GETFD) == -1) {
             int got = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-            if (got != stream)
+            if (got != stream) {
                 exit(EXIT_SYSTEM);
+            }
         }
     }
 }
@@ -34,12 +37,14 @@ static int unknown_command(const cli_command *parent, const cli_command *const *
 {
     const char *names[64];
     size_t n = 0;
-    for (; table[n] && n < sizeof names / sizeof *names; n++)
+    for (; table[n] && n < sizeof names / sizeof *names; n++) {
         names[n] = command_word(table[n]);
+    }
     const char *near = suggest(word, names, n);
     const char *what = parent ? "kind" : "command";
-    if (near)
+    if (near) {
         return usage_error(parent, "unknown %s '%.100s', did you mean '%s'?", what, word, near);
+    }
     return usage_error(parent, "unknown %s '%.100s'", what, word);
 }
 
@@ -55,8 +60,9 @@ static const cli_command *find_command(int n_words, char *const *words, int *use
     if (c->subcommands && n_words > 1 && words[1][0] != '-') {
         const cli_command *kind = command_find(c->subcommands, words[1]);
         *used = 2;
-        if (!kind)
+        if (!kind) {
             *code = unknown_command(c, c->subcommands, words[1]);
+        }
         return kind;
     }
     return c;
@@ -77,8 +83,9 @@ static int run_without_kind(const cli_command *c, int n_words, char *const *word
         help_command(c);
         return EXIT_OK;
     }
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         return print_version();
+    }
     for (size_t i = 0; c->subcommands[i]; i++) {
         size_t length = strlen(kinds);
         snprintf(kinds + length, sizeof kinds - length, "%s%s", i ? " or " : "",
@@ -92,10 +99,12 @@ static int run_command(int n_words, char *const *words)
     int used, code = EXIT_OK;
     cli_arguments parsed = {0};
     const cli_command *c = find_command(n_words, words, &used, &code);
-    if (!c)
+    if (!c) {
         return code;
-    if (c->subcommands)
+    }
+    if (c->subcommands) {
         return run_without_kind(c, n_words - used, words + used);
+    }
     switch (arguments_parse(c, n_words - used, words + used, &parsed)) {
     case PARSE_RUN:
         code = c->run(&parsed);
@@ -124,8 +133,9 @@ static int print_about(int n_words, char *const *words, void (*about_program)(vo
         return EXIT_OK;
     }
     const cli_command *c = find_command(n_words, words, &used, &code);
-    if (c)
+    if (c) {
         about_command(c);
+    }
     return code;
 }
 
@@ -136,22 +146,27 @@ static int run_program(int n_words, char *const *words)
         help_overview();
         return EXIT_USAGE;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         return print_about(n_words - 1, words + 1, help_program, help_command);
-    if (strcmp(word, "--man") == 0)
+    }
+    if (strcmp(word, "--man") == 0) {
         return print_about(n_words - 1, words + 1, manual_program, manual_command);
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         return print_version();
+    }
     if (strcmp(word, "--completion") == 0) {
-        if (n_words != 2 || strcmp(words[1], "bash") != 0)
+        if (n_words != 2 || strcmp(words[1], "bash") != 0) {
             return usage_error(NULL, "option --completion: found '%s', expected bash",
                                n_words > 1 ? words[1] : "nothing");
+        }
         completion_bash();
         return EXIT_OK;
     }
-    if (word[0] == '-')
+    if (word[0] == '-') {
         return usage_error(NULL, "unknown option '%.100s'; a command comes first, then its options",
                            word);
+    }
     return run_command(n_words, words);
 }
 

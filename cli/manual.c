@@ -15,20 +15,22 @@ static void put(const char *text)
 {
     bool line_start = true;
     for (; *text; text++) {
-        if (line_start && (*text == '.' || *text == '\''))
+        if (line_start && (*text == '.' || *text == '\'')) {
             fputs("\\&", stdout);
-        if (*text == '\\')
+        }
+        if (*text == '\\') {
             fputs("\\e", stdout);
-        else if (*text == '-')
+        } else if (*text == '-') {
             fputs("\\-", stdout);
-        else if (*text == '\'')
+        } else if (*text == '\'') {
             fputs("\\(aq", stdout);
-        else if (*text == '^')
+        } else if (*text == '^') {
             fputs("\\(ha", stdout);
-        else if (*text == '~')
+        } else if (*text == '~') {
             fputs("\\(ti", stdout);
-        else
+        } else {
             putchar(*text);
+        }
         line_start = *text == '\n';
     }
 }
@@ -65,8 +67,9 @@ static void put_italic(const char *text)
 static void put_title(const char *name)
 {
     printf(".\\\" Written by phloem --man; do not edit.\n.TH \"");
-    for (; *name; name++)
+    for (; *name; name++) {
         putchar(*name == ' ' ? '-' : toupper((unsigned char)*name));
+    }
     printf("\" 1 \"\" \"phloem %s\" \"Phloem manual\"\n.nh\n.ad l\n", phl_version());
 }
 
@@ -82,12 +85,13 @@ static void put_synopsis(const cli_command *c)
         put_italic(c->operands);
     }
     for (size_t i = 0; (o = command_option(c, i)); i++) {
-        if (!o->required)
+        if (!o->required) {
             continue;
+        }
         fputs(" \\fB", stdout);
-        if (o->letter)
+        if (o->letter) {
             printf("\\-%c", o->letter);
-        else {
+        } else {
             fputs("\\-\\-", stdout);
             put(o->name);
         }
@@ -100,8 +104,9 @@ static void put_option(const cli_option *o)
 {
     char about[800];
     fputs(".TP\n", stdout);
-    if (o->letter)
+    if (o->letter) {
         printf("\\fB\\-%c\\fR, ", o->letter);
+    }
     fputs("\\fB\\-\\-", stdout);
     put(o->name);
     fputs("\\fR", stdout);
@@ -128,8 +133,9 @@ static void put_options(const cli_command *c)
         printf(".SS \"");
         put(c->groups[g]->title);
         printf("\"\n");
-        for (size_t i = 0; i < c->groups[g]->n; i++)
+        for (size_t i = 0; i < c->groups[g]->n; i++) {
             put_option(&c->groups[g]->options[i]);
+        }
     }
 }
 
@@ -164,8 +170,9 @@ static void put_see_also(const cli_command *self)
         first = false;
     }
     for (size_t i = 0; program_commands[i]; i++) {
-        if (program_commands[i] == self)
+        if (program_commands[i] == self) {
             continue;
+        }
         printf("%s\\fBphloem\\-", first ? "" : ",\n");
         put(program_commands[i]->name);
         printf("\\fR(1)");
@@ -186,25 +193,29 @@ void manual_command(const cli_command *c)
     printf(" \\- ");
     put(c->summary);
     printf("\n.SH SYNOPSIS\n");
-    if (!c->subcommands)
+    if (!c->subcommands) {
         put_synopsis(c);
-    for (size_t i = 0; c->subcommands && c->subcommands[i]; i++)
+    }
+    for (size_t i = 0; c->subcommands && c->subcommands[i]; i++) {
         put_synopsis(c->subcommands[i]);
+    }
     printf(".SH DESCRIPTION\n");
     put_paragraphs(c->description);
     if (c->subcommands) {
         for (size_t i = 0; c->subcommands[i]; i++) {
             const cli_command *kind = c->subcommands[i];
             printf(".SH \"PHLOEM ");
-            for (const char *at = kind->name; *at; at++)
+            for (const char *at = kind->name; *at; at++) {
                 putchar(toupper((unsigned char)*at));
+            }
             printf("\"\n");
             put_paragraphs(kind->description);
             put_options(kind);
         }
         printf(".SH EXAMPLES\n");
-        for (size_t i = 0; c->subcommands[i]; i++)
+        for (size_t i = 0; c->subcommands[i]; i++) {
             put_examples(c->subcommands[i]->examples);
+        }
     } else {
         printf(".SH OPTIONS\n");
         put_options(c);

@@ -1,6 +1,6 @@
 /* options.c - parsing the words of a command line by the command's option table.
  *
- * Contents: looking things up, usage errors, parsing, values by name, the general options.
+ * Contents: looking things up, usage errors, parsing, the general options.
  *
  * Options may stand before and after operands, as --name=value, --name value, -x value or -xvalue;
  * letters of flags may be joined; "--" ends the options; "-" is an operand.
@@ -8,8 +8,6 @@
 #include "options.h"
 #include "terminal.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +16,13 @@
 
 const cli_option *command_option(const cli_command *command, size_t i)
 {
-    if (!command->groups)
+    if (!command->groups) {
         return NULL;
+    }
     for (size_t g = 0; command->groups[g]; g++) {
-        if (i < command->groups[g]->n)
+        if (i < command->groups[g]->n) {
             return &command->groups[g]->options[i];
+        }
         i -= command->groups[g]->n;
     }
     return NULL;
@@ -37,8 +37,9 @@ const char *command_word(const cli_command *command)
 const cli_command *command_find(const cli_command *const *table, const char *word)
 {
     for (size_t i = 0; table[i]; i++) {
-        if (strcmp(command_word(table[i]), word) == 0)
+        if (strcmp(command_word(table[i]), word) == 0) {
             return table[i];
+        }
     }
     return NULL;
 }
@@ -46,18 +47,19 @@ const cli_command *command_find(const cli_command *const *table, const char *wor
 static size_t count_options(const cli_command *command)
 {
     size_t n = 0;
-    while (command_option(command, n))
+    while (command_option(command, n)) {
         n++;
+    }
     return n;
 }
 
-/* Index of the option with this long name of `length` bytes; SIZE_MAX if there is none. */
-static size_t find_long(const cli_command *command, const char *name, size_t length)
+size_t option_find(const cli_command *command, const char *name, size_t length)
 {
     const cli_option *o;
     for (size_t i = 0; (o = command_option(command, i)); i++) {
-        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) {
             return i;
+        }
     }
     return SIZE_MAX;
 }
@@ -66,8 +68,9 @@ static size_t find_letter(const cli_command *command, char letter)
 {
     const cli_option *o;
     for (size_t i = 0; (o = command_option(command, i)); i++) {
-        if (o->letter == letter)
+        if (o->letter == letter) {
             return i;
+        }
     }
     return SIZE_MAX;
 }
@@ -82,11 +85,21 @@ int usage_error(const cli_command *command, const char *format, ...)
     vsnprintf(problem, sizeof problem, format, list);
     va_end(list);
     terminal_message("%s", problem);
-    if (command)
+    if (command) {
         terminal_message("try 'phloem %s --help'", command->name);
-    else
+    } else {
         terminal_message("try 'phloem --help'");
+    }
     return EXIT_USAGE;
+}
+
+int library_error(const cli_command *command, const phl_error *error)
+{
+    int code = terminal_error(error);
+    if (code == EXIT_USAGE) {
+        terminal_message("try 'phloem %s --help'", command->name);
+    }
+    return code;
 }
 
 static parse_outcome unknown_option(const cli_command *command, const char *word, size_t length)
@@ -94,14 +107,16 @@ static parse_outcome unknown_option(const cli_command *command, const char *word
     size_t n = count_options(command);
     const char **names = terminal_allocate(n + 1, sizeof *names);
     char typed[64];
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         names[i] = command_option(command, i)->name;
+    }
     snprintf(typed, sizeof typed, "%.*s", (int)(length > 60 ? 60 : length), word);
     const char *near = suggest(typed, names, n);
-    if (near)
+    if (near) {
         usage_error(command, "unknown option '--%s', did you mean '--%s'?", typed, near);
-    else
+    } else {
         usage_error(command, "unknown option '--%s'", typed);
+    }
     free(names);
     return PARSE_BAD;
 }
@@ -147,6 +162,9 @@ static parse_outcome take_option(word_parser *parser, size_t i, const char *atta
         attached = next;
         parser->at++;
     }
+    if (!value->given) {
+        option_value_clear(value); /* a list adds to what was given, not to the default */
+    }
     if (!option_value_parse(o, attached, value, problem, sizeof problem)) {
         usage_error(command, "%s", problem);
         return PARSE_BAD;
@@ -158,9 +176,10 @@ static parse_outcome take_option(word_parser *parser, size_t i, const char *atta
 static parse_outcome take_long(word_parser *parser, const char *name)
 {
     size_t length = strcspn(name, "=");
-    size_t i = find_long(parser->parsed->command, name, length);
-    if (i == SIZE_MAX)
+    size_t i = option_find(parser->parsed->command, name, length);
+    if (i == SIZE_MAX) {
         return unknown_option(parser->parsed->command, name, length);
+    }
     return take_option(parser, i, name[length] ? name + length + 1 : NULL);
 }
 
@@ -169,7 +188,7 @@ static parse_outcome take_letters(word_parser *parser, const char *letters)
     const cli_command *command = parser->parsed->command;
     size_t length = strcspn(letters, "=");
     /* "-from" is more likely "--from" than "-f rom". */
-    if (length > 1 && find_long(command, letters, length) != SIZE_MAX) {
+    if (length > 1 && option_find(command, letters, length) != SIZE_MAX) {
         usage_error(command, "unknown option '-%s', did you mean '--%s'?", letters, letters);
         return PARSE_BAD;
     }
@@ -181,8 +200,9 @@ static parse_outcome take_letters(word_parser *parser, const char *letters)
         }
         bool flag = command_option(command, i)->type == OPTION_FLAG;
         parse_outcome outcome = take_option(parser, i, !flag && letters[1] ? letters + 1 : NULL);
-        if (outcome != PARSE_RUN || !flag)
+        if (outcome != PARSE_RUN || !flag) {
             return outcome;
+        }
     }
     return PARSE_RUN;
 }
@@ -209,18 +229,20 @@ static parse_outcome check_options(const cli_arguments *parsed)
     const cli_option *o;
     for (size_t i = 0; (o = command_option(c, i)); i++) {
         if (!parsed->values[i].given) {
-            if (!o->required)
+            if (!o->required) {
                 continue;
+            }
             char letter[8] = "";
-            if (o->letter)
+            if (o->letter) {
                 snprintf(letter, sizeof letter, "-%c or ", o->letter);
+            }
             usage_error(c, "%s--%s %s is missing: %.*s", letter, o->name, o->argument,
                         (int)strcspn(o->help, ";"), o->help);
             return PARSE_BAD;
         }
         for (const char *at = o->excludes; at && *at; at += strspn(at, " ")) {
             size_t length = strcspn(at, " ");
-            size_t other = find_long(c, at, length);
+            size_t other = option_find(c, at, length);
             if (other != SIZE_MAX && parsed->values[other].given) {
                 usage_error(c, "options --%s and --%.*s exclude each other", o->name, (int)length,
                             at);
@@ -238,8 +260,9 @@ static void take_fallbacks(cli_arguments *parsed)
     char problem[900];
     for (size_t i = 0; (o = command_option(parsed->command, i)); i++) {
         if (o->fallback &&
-            !option_value_parse(o, o->fallback, &parsed->values[i], problem, sizeof problem))
+            !option_value_parse(o, o->fallback, &parsed->values[i], problem, sizeof problem)) {
             terminal_defect(problem);
+        }
     }
 }
 
@@ -248,130 +271,48 @@ parse_outcome arguments_parse(const cli_command *command, int n_words, char *con
 {
     word_parser parser = {.parsed = parsed, .words = words, .n_words = n_words};
     bool options_ended = false;
-    *parsed = (cli_arguments){.command = command};
+    *parsed = (cli_arguments){.command = command, .words = words, .n_words = n_words};
     parsed->values = terminal_allocate(count_options(command) + 1, sizeof *parsed->values);
     parsed->operands = terminal_allocate((size_t)n_words + 1, sizeof *parsed->operands);
     take_fallbacks(parsed);
     for (; parser.at < n_words; parser.at++) {
         const char *word = words[parser.at];
         parse_outcome outcome = PARSE_RUN;
-        if (options_ended || word[0] != '-' || !word[1])
+        if (options_ended || word[0] != '-' || !word[1]) {
             parsed->operands[parsed->n_operands++] = word;
-        else if (strcmp(word, "--") == 0)
+        } else if (strcmp(word, "--") == 0) {
             options_ended = true;
-        else if (word[1] == '-')
+        } else if (word[1] == '-') {
             outcome = take_long(&parser, word + 2);
-        else
+        } else {
             outcome = take_letters(&parser, word + 1);
-        if (outcome != PARSE_RUN)
+        }
+        if (outcome != PARSE_RUN) {
             return outcome;
-        if (arguments_flag(parsed, "help"))
+        }
+        if (arguments_flag(parsed, "help")) {
             return PARSE_HELP;
-        if (arguments_flag(parsed, "version"))
+        }
+        if (arguments_flag(parsed, "version")) {
             return PARSE_VERSION;
+        }
     }
-    if (check_operands(parsed) != PARSE_RUN)
+    if (check_operands(parsed) != PARSE_RUN) {
         return PARSE_BAD;
+    }
     return check_options(parsed);
 }
 
 void arguments_free(cli_arguments *parsed)
 {
     if (parsed->values) {
-        for (size_t i = 0; command_option(parsed->command, i); i++)
+        for (size_t i = 0; command_option(parsed->command, i); i++) {
             option_value_clear(&parsed->values[i]);
+        }
     }
     free(parsed->values);
     free(parsed->operands);
     *parsed = (cli_arguments){0};
-}
-
-/* ---- values by name ---- */
-
-static const option_value *value_of(const cli_arguments *parsed, const char *name, option_type type)
-{
-    size_t i = find_long(parsed->command, name, strlen(name));
-    if (i == SIZE_MAX || command_option(parsed->command, i)->type != type)
-        terminal_defect(name);
-    return &parsed->values[i];
-}
-
-bool arguments_has(const cli_arguments *parsed, const char *name)
-{
-    return find_long(parsed->command, name, strlen(name)) != SIZE_MAX;
-}
-
-bool arguments_given(const cli_arguments *parsed, const char *name)
-{
-    size_t i = find_long(parsed->command, name, strlen(name));
-    if (i == SIZE_MAX)
-        terminal_defect(name);
-    return parsed->values[i].given;
-}
-
-bool arguments_flag(const cli_arguments *parsed, const char *name)
-{
-    return value_of(parsed, name, OPTION_FLAG)->given;
-}
-
-const char *arguments_string(const cli_arguments *parsed, const char *name)
-{
-    return value_of(parsed, name, OPTION_STRING)->text;
-}
-
-const char *arguments_path(const cli_arguments *parsed, const char *name)
-{
-    return value_of(parsed, name, OPTION_PATH)->text;
-}
-
-uint64_t arguments_integer(const cli_arguments *parsed, const char *name)
-{
-    return value_of(parsed, name, OPTION_INTEGER)->integer;
-}
-
-double arguments_real(const cli_arguments *parsed, const char *name)
-{
-    return value_of(parsed, name, OPTION_REAL)->real;
-}
-
-const char *arguments_choice(const cli_arguments *parsed, const char *name)
-{
-    return value_of(parsed, name, OPTION_CHOICE)->text;
-}
-
-size_t arguments_choice_index(const cli_arguments *parsed, const char *name)
-{
-    return (size_t)value_of(parsed, name, OPTION_CHOICE)->integer;
-}
-
-const char *const *arguments_list(const cli_arguments *parsed, const char *name, size_t *n)
-{
-    const option_value *value = value_of(parsed, name, OPTION_LIST);
-    *n = value->n_items;
-    return (const char *const *)value->items;
-}
-
-int arguments_seed(const cli_arguments *parsed, uint64_t *seed)
-{
-    const option_value *value = value_of(parsed, "seed", OPTION_SEED);
-    *seed = value->integer;
-    if (strcmp(value->text, "random") != 0)
-        return EXIT_OK;
-    /* 32 bits, so that a person can type it again. */
-    uint32_t picked = 0;
-    FILE *source = fopen("/dev/urandom", "rb");
-    size_t got = source ? fread(&picked, sizeof picked, 1, source) : 0;
-    int reason = errno;
-    if (source)
-        fclose(source);
-    if (got != 1) {
-        terminal_message("cannot pick a random seed from /dev/urandom: %s; give one with --seed N",
-                         strerror(reason));
-        return EXIT_SYSTEM;
-    }
-    *seed = picked;
-    terminal_message("seed %" PRIu64, *seed);
-    return EXIT_OK;
 }
 
 /* ---- options of every command ---- */

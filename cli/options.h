@@ -17,7 +17,8 @@ typedef enum option_type {
     OPTION_INTEGER, /* least..most */
     OPTION_REAL,    /* low..high */
     OPTION_LIST,    /* names separated by commas ("\," stands for a comma); repeating adds */
-    OPTION_SEED     /* a whole number, or "random" */
+    OPTION_SEED,    /* a whole number, or "random" */
+    OPTION_SIZE     /* bytes: a whole number with K, M, G or T (powers of 1024) or without */
 } option_type;
 
 typedef struct cli_option {
@@ -80,7 +81,7 @@ extern const option_group general_options;
 typedef struct option_value {
     bool given;
     const char *text; /* as written, or the fallback; NULL: neither */
-    uint64_t integer; /* integer, seed; choice: which one, from 0 */
+    uint64_t integer; /* integer, seed, size; choice: which one, from 0 */
     double real;
     char **items; /* list */
     size_t n_items;
@@ -104,6 +105,8 @@ struct cli_arguments {
     option_value *values; /* one an option, in table order */
     const char **operands;
     size_t n_operands;
+    char *const *words; /* all words after the command's name, as typed */
+    int n_words;
 };
 
 typedef enum parse_outcome { PARSE_RUN, PARSE_HELP, PARSE_VERSION, PARSE_BAD } parse_outcome;
@@ -116,12 +119,16 @@ void arguments_free(cli_arguments *parsed);
 
 /* The i-th option of a command, over all its groups; NULL past the end. */
 const cli_option *command_option(const cli_command *command, size_t i);
+/* Index of the option whose long name is these `length` bytes; SIZE_MAX if there is none. */
+size_t option_find(const cli_command *command, const char *name, size_t length);
 /* The last word of a command's name. */
 const char *command_word(const cli_command *command);
 /* By its last word in a NULL-terminated table; NULL if there is none. */
 const cli_command *command_find(const cli_command *const *table, const char *word);
 
-/* Values by long name.  Asking for an option that is not in the command's table, or for the wrong
+/* ---- values by long name (arguments.c) ---- */
+
+/* Asking for an option that is not in the command's table, or for the wrong
  * type, is a defect of ours and ends the program loudly. */
 bool arguments_has(const cli_arguments *parsed, const char *name); /* is it in the table? */
 bool arguments_given(const cli_arguments *parsed, const char *name);
@@ -130,14 +137,21 @@ const char *arguments_string(const cli_arguments *parsed, const char *name);  /*
 const char *arguments_path(const cli_arguments *parsed, const char *name);    /* or NULL */
 uint64_t arguments_integer(const cli_arguments *parsed, const char *name);    /* 0: none given */
 double arguments_real(const cli_arguments *parsed, const char *name);         /* 0: none given */
+uint64_t arguments_size(const cli_arguments *parsed, const char *name);       /* 0: none given */
 const char *arguments_choice(const cli_arguments *parsed, const char *name);  /* or NULL */
 size_t arguments_choice_index(const cli_arguments *parsed, const char *name); /* from 0 */
 const char *const *arguments_list(const cli_arguments *parsed, const char *name, size_t *n);
 /* The seed; picks and prints one for "random".  Returns an exit code. */
 int arguments_seed(const cli_arguments *parsed, uint64_t *seed);
 
+/* The command line as one could type it again; to be freed. */
+char *arguments_line(const cli_arguments *parsed);
+
 /* "phloem: <problem>" and where to find help, on standard error.  Returns the exit code, 2. */
 int usage_error(const cli_command *command, const char *format, ...) PHL_PRINTF(2, 3);
+
+/* The record as a message, for wrong usage with where to find help.  Returns the exit code. */
+int library_error(const cli_command *command, const phl_error *error);
 
 /* The candidate a mistyped word was probably meant to be; NULL when none is near (suggest.c). */
 const char *suggest(const char *word, const char *const *candidates, size_t n);

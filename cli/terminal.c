@@ -60,12 +60,22 @@ void *terminal_allocate(size_t n, size_t size)
     return memory;
 }
 
+void terminal_fact(const char *what, const char *value)
+{
+    if (value) {
+        char text[4096];
+        text_printable(value, SIZE_MAX, text, sizeof text);
+        printf("%-19s %s\n", what, text);
+    }
+}
+
 int terminal_finish(void)
 {
     errno = 0;
     int failed = ferror(stdout);
-    if (fflush(stdout) == 0 && !failed)
+    if (fflush(stdout) == 0 && !failed) {
         return EXIT_OK;
+    }
     terminal_message("cannot write standard output: %s",
                      errno ? strerror(errno) : "an earlier write failed");
     return EXIT_SYSTEM;
@@ -104,8 +114,9 @@ char *number_grouped(uint64_t number, char *buffer)
     char digits[NUMBER_SIZE];
     int n = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
     for (int i = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0)
+        if (i > 0 && (n - i) % 3 == 0) {
             buffer[used++] = ',';
+        }
         buffer[used++] = digits[i];
     }
     buffer[used] = '\0';
@@ -116,8 +127,9 @@ char *number_exact(double number, char *buffer)
 {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(buffer, NUMBER_SIZE, "%.*g", digits, number);
-        if (strtod(buffer, NULL) == number)
+        if (strtod(buffer, NULL) == number) {
             break;
+        }
     }
     return buffer;
 }
@@ -134,8 +146,9 @@ char *number_of(uint64_t number, const char *one, const char *many, char *buffer
 static size_t columns_of(const char *text)
 {
     size_t n = 0;
-    for (; *text; text++)
+    for (; *text; text++) {
         n += ((unsigned char)*text & 0xC0) != 0x80;
+    }
     return n;
 }
 
@@ -150,8 +163,9 @@ void table_row(text_table *table, const char *const *cells)
         size_t capacity = table->capacity ? 2 * table->capacity : 16;
         char(*grown)[TABLE_CELL] =
             terminal_allocate(capacity * table->columns, sizeof *table->cells);
-        if (table->rows)
+        if (table->rows) {
             memcpy(grown, table->cells, table->rows * table->columns * sizeof *grown);
+        }
         free(table->cells);
         table->cells = grown;
         table->capacity = capacity;
@@ -159,8 +173,9 @@ void table_row(text_table *table, const char *const *cells)
     for (size_t c = 0; c < table->columns; c++) {
         char *cell = table->cells[table->rows * table->columns + c];
         snprintf(cell, TABLE_CELL, "%s", cells[c]);
-        if (columns_of(cell) > table->width[c])
+        if (columns_of(cell) > table->width[c]) {
             table->width[c] = columns_of(cell);
+        }
     }
     table->rows++;
 }
@@ -172,10 +187,11 @@ void table_end(text_table *table, FILE *file, size_t indent)
         for (size_t c = 0; c < table->columns; c++) {
             const char *cell = table->cells[r * table->columns + c];
             int padding = (int)(table->width[c] - columns_of(cell));
-            if (c == 0)
+            if (c == 0) {
                 fprintf(file, "%s%*s", cell, padding, "");
-            else
+            } else {
                 fprintf(file, "  %*s%s", padding, "", cell);
+            }
         }
         fputc('\n', file);
     }

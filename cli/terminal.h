@@ -28,6 +28,9 @@ _Noreturn void terminal_defect(const char *what);
 /* Memory for the command line's own small needs; ends the program with exit code 4 without. */
 void *terminal_allocate(size_t n, size_t size);
 
+/* "what                value" on standard output; NULL: nothing. */
+void terminal_fact(const char *what, const char *value);
+
 /* Flush standard output.  Returns 0, or EXIT_SYSTEM after saying why it cannot be written. */
 int terminal_finish(void);
 
@@ -52,7 +55,7 @@ bool text_is_utf8(const char *text);
 int text_compare_natural(const char *a, const char *b);
 
 /* A table of text: the first column to the left, the others to the right. */
-enum { TABLE_COLUMNS = 6, TABLE_CELL = 200 };
+enum { TABLE_COLUMNS = 24, TABLE_CELL = 200 };
 typedef struct text_table {
     size_t columns, rows, capacity;
     size_t width[TABLE_COLUMNS];
@@ -64,19 +67,24 @@ void table_row(text_table *table, const char *const *cells);
 /* Prints with each line indented, and frees. */
 void table_end(text_table *table, FILE *file, size_t indent);
 
-/* JSON, value by value.  Members of an inline container stay on one line. */
+/* JSON, value by value.  Members of an inline container stay on one line.  (Not named json_string
+ * and so on: a function of the program would take the place of jansson's inside the library.) */
 typedef struct json_writer {
     FILE *file;
     size_t depth, inline_depth; /* inline_depth: depth of the outermost inline container, or 0 */
     bool first;                 /* nothing yet in the innermost container */
     bool after_key;
 } json_writer;
-void json_begin(json_writer *json, FILE *file);
-void json_open(json_writer *json, char bracket, bool on_one_line); /* '{' or '[' */
-void json_close(json_writer *json, char bracket);                  /* '}' or ']' */
-void json_key(json_writer *json, const char *key);
-void json_string(json_writer *json, const char *text); /* NULL: null */
-void json_integer(json_writer *json, uint64_t number);
-void json_real(json_writer *json, double number); /* not finite: null */
+void json_out_begin(json_writer *json, FILE *file);
+void json_out_open(json_writer *json, char bracket, bool on_one_line); /* '{' or '[' */
+void json_out_close(json_writer *json, char bracket);                  /* '}' or ']' */
+void json_out_key(json_writer *json, const char *key);
+void json_out_string(json_writer *json, const char *text); /* NULL: null */
+void json_out_integer(json_writer *json, uint64_t number);
+void json_out_real(json_writer *json, double number); /* not finite: null */
+/* A key and its value. */
+void json_out_text(json_writer *json, const char *key, const char *text);
+void json_out_count(json_writer *json, const char *key, uint64_t number);
+void json_out_number(json_writer *json, const char *key, double number);
 
 #endif

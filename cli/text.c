@@ -16,18 +16,23 @@ static size_t utf8_length(const unsigned char *text)
         {0xFF, 0xF4, 0x80, 0x8F, 4}, /* nothing past U+10FFFF */
         {0xE0, 0xC0, 0x80, 0xBF, 2}, {0xF0, 0xE0, 0x80, 0xBF, 3}, {0xFC, 0xF0, 0x80, 0xBF, 4},
     };
-    if (text[0] < 0x80)
+    if (text[0] < 0x80) {
         return 1;
-    if (text[0] == 0xC0 || text[0] == 0xC1)
+    }
+    if (text[0] == 0xC0 || text[0] == 0xC1) {
         return 0;
+    }
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        if ((text[0] & kinds[k].mask) != kinds[k].lead)
+        if ((text[0] & kinds[k].mask) != kinds[k].lead) {
             continue;
-        if (text[1] < kinds[k].second_low || text[1] > kinds[k].second_high)
+        }
+        if (text[1] < kinds[k].second_low || text[1] > kinds[k].second_high) {
             return 0;
+        }
         for (size_t i = 2; i < kinds[k].length; i++) {
-            if ((text[i] & 0xC0) != 0x80)
+            if ((text[i] & 0xC0) != 0x80) {
                 return 0;
+            }
         }
         return kinds[k].length;
     }
@@ -39,8 +44,9 @@ bool text_is_utf8(const char *text)
     const unsigned char *at = (const unsigned char *)text;
     while (*at) {
         size_t length = utf8_length(at);
-        if (length == 0)
+        if (length == 0) {
             return false;
+        }
         at += length;
     }
     return true;
@@ -57,8 +63,9 @@ size_t text_printable(const char *text, size_t columns, char *buffer, size_t siz
 {
     const unsigned char *start = (const unsigned char *)text, *at;
     size_t used = 0, column = 0, whole = 0;
-    for (at = start; *at; at += is_control(at) ? 1 : utf8_length(at))
+    for (at = start; *at; at += is_control(at) ? 1 : utf8_length(at)) {
         whole += is_control(at) ? 4 : 1;
+    }
     size_t room = whole <= columns ? columns : columns - 3;
     at = start;
     while (*at && used + 8 <= size) {
@@ -98,8 +105,9 @@ int text_compare_natural(const char *a, const char *b)
             b += strspn(b, "0");
             size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
             int order = n != m ? (n < m ? -1 : 1) : strncmp(a, b, n);
-            if (order != 0)
+            if (order != 0) {
                 return order;
+            }
             a += n;
             b += m;
         } else if (*a != *b) {
@@ -109,7 +117,8 @@ int text_compare_natural(const char *a, const char *b)
             b++;
         }
     }
-    if (*a || *b)
+    if (*a || *b) {
         return *a ? 1 : -1;
+    }
     return strcmp(start_a, start_b); /* "01" and "1" */
 }

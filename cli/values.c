@@ -11,11 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_digits(const char *text)
+{
+    return *text && !text[strspn(text, "0123456789")];
+}
+
 /* Digits only: no sign, no blanks, no separators, no overflow. */
 static bool parse_integer(const char *text, uint64_t *number)
 {
-    if (!*text || text[strspn(text, "0123456789")])
+    if (!is_digits(text)) {
         return false;
+    }
     errno = 0;
     *number = strtoull(text, NULL, 10);
     return errno == 0;
@@ -25,10 +31,37 @@ static bool parse_integer(const char *text, uint64_t *number)
 static bool parse_real(const char *text, double *number)
 {
     char *end;
-    if (!*text || text[strspn(text, "0123456789.eE+-")])
+    if (!*text || text[strspn(text, "0123456789.eE+-")]) {
         return false;
+    }
     *number = strtod(text, &end);
     return end != text && *end == '\0' && isfinite(*number);
+}
+
+/* "4096", "500M", "2G". */
+static bool parse_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    char digits[24];
+    size_t length = strspn(text, "0123456789");
+    unsigned shift = 0;
+    if (length >= sizeof digits) {
+        return false;
+    }
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    if (text[length]) {
+        const char *unit = strchr(units, text[length]);
+        if (!unit || text[length + 1]) {
+            return false;
+        }
+        shift = 10 * (unsigned)(unit - units + 1);
+    }
+    if (!parse_integer(digits, bytes) || *bytes == 0 || *bytes > UINT64_MAX >> shift) {
+        return false;
+    }
+    *bytes <<= shift;
+    return true;
 }
 
 const char *option_choice(const cli_option *option, size_t i, size_t *length)
@@ -36,8 +69,9 @@ const char *option_choice(const cli_option *option, size_t i, size_t *length)
     const char *at = option->choices;
     for (; i > 0; i--) {
         at = strchr(at, '|');
-        if (!at)
+        if (!at) {
             return NULL;
+        }
         at++;
     }
     *length = strcspn(at, "|");
@@ -67,11 +101,13 @@ static bool parse_list(const char *text, option_value *value)
         } else if (*at && *at != ',') {
             item[length++] = *at;
         } else {
-            if (length == 0)
+            if (length == 0) {
                 break;
+            }
             char **items = terminal_allocate(value->n_items + 1, sizeof *items);
-            if (value->n_items)
+            if (value->n_items) {
                 memcpy(items, value->items, value->n_items * sizeof *items);
+            }
             free(value->items);
             value->items = items;
             items[value->n_items] = terminal_allocate(length + 1, 1);
@@ -120,10 +156,11 @@ static void append_range(const cli_option *option, const char *between, const ch
         number_exact(option->low, low);
         number_exact(option->high, high);
     }
-    if (bounded)
+    if (bounded) {
         snprintf(text, sizeof text, "%s%s to %s", between, low, high);
-    else
+    } else {
         snprintf(text, sizeof text, "%s%s", above, low);
+    }
     append(buffer, size, text);
 }
 
@@ -144,6 +181,9 @@ static void append_expected(const cli_option *option, char *buffer, size_t size)
         break;
     case OPTION_SEED:
         append(buffer, size, "a whole number below 2^64, or 'random'");
+        break;
+    case OPTION_SIZE:
+        append(buffer, size, "a number of bytes of at least 1, such as 500M or 2G");
         break;
     case OPTION_LIST:
         append(buffer, size, "names separated by commas");
@@ -188,22 +228,31 @@ bool option_value_parse(const cli_option *option, const char *text, option_value
     case OPTION_LIST:
         fine = text_is_utf8(text) && parse_list(text, value);
         break;
+    case OPTION_SIZE:
+        fine = parse_size(text, &value->integer);
+        break;
     case OPTION_SEED:
         fine = strcmp(text, "random") == 0 || parse_integer(text, &value->integer);
         break;
     }
     value->text = text;
-    if (fine)
+    if (fine) {
         return true;
+    }
     snprintf(problem, size, "option --%s: found '%.100s', expected ", option->name, text);
     append_expected(option, problem, size);
+    if (option->type == OPTION_INTEGER && is_digits(text) &&
+        !parse_integer(text, &value->integer)) {
+        append(problem, size, ", below 2^64");
+    }
     return false;
 }
 
 void option_value_clear(option_value *value)
 {
-    for (size_t i = 0; i < value->n_items; i++)
+    for (size_t i = 0; i < value->n_items; i++) {
         free(value->items[i]);
+    }
     free(value->items);
     *value = (option_value){0};
 }
@@ -214,17 +263,20 @@ void option_describe(const cli_option *option, char *buffer, size_t size)
     bool ranged =
         (option->type == OPTION_INTEGER && (option->least > 1 || option->most != UINT64_MAX)) ||
         option->type == OPTION_REAL;
-    if (option->type == OPTION_CHOICE)
+    if (option->type == OPTION_CHOICE) {
         append_choices(option, facts, sizeof facts);
-    if (ranged)
+    }
+    if (ranged) {
         append_range(option, "", "at least ", facts, sizeof facts);
+    }
     const char *fallback = option->fallback ? option->fallback : option->fallback_note;
     if (fallback) {
         append(facts, sizeof facts, facts[0] ? "; default: " : "default: ");
         append(facts, sizeof facts, fallback);
     }
-    if (option->required)
+    if (option->required) {
         append(facts, sizeof facts, facts[0] ? "; required" : "required");
+    }
     buffer[0] = '\0';
     append(buffer, size, option->help);
     if (facts[0]) {

@@ -14,7 +14,8 @@
  *  - The library never prints, never exits and holds no global state.
  *
  * Contents: 1 errors, 2 callbacks, 3 building a forest, 4 querying a forest, 5 combining forests,
- * 6 reading, 7 writing, 8 statistics, 9 generators.
+ * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a model,
+ * 12 tasks.
  */
 #ifndef PHLOEM_H
 #define PHLOEM_H
@@ -382,6 +383,432 @@ typedef struct phl_documents_options {
 PHL_API void phl_documents_options_init(phl_documents_options *options);
 PHL_API phl_status phl_generate_documents(const phl_documents_options *options,
                                           phl_forest **forest, phl_error *error);
+
+/* ---------------------------------------------------------------------------------------------
+ * 10. Models and training
+ *
+ * A run is what training gives: an alphabet, one model a class (or one for all trees), how it was
+ * made, and traces.  A model is one or more draws: parameters that predictions average over in
+ * probability space (EM gives one draw).
+ * ------------------------------------------------------------------------------------------- */
+
+typedef enum phl_kind {
+    PHL_SP = 1, /* switching parent */
+    PHL_FULL,   /* table over all joint configurations of children */
+    PHL_TF,     /* Tucker-factorised transition */
+    PHL_TD      /* top-down */
+} phl_kind;
+
+PHL_API const char *phl_kind_name(phl_kind kind);
+PHL_API phl_kind phl_kind_find(const char *name); /* 0 if there is none such */
+
+typedef struct phl_run phl_run;
+typedef struct phl_model phl_model;
+
+/* Where a training is.  Callbacks of a training come one at a time, but from any of its threads. */
+typedef struct phl_progress {
+    const char *class_name; /* NULL: the run has no classes */
+    size_t class_index, classes;
+    size_t restart, restarts;     /* 0-based; chains for Gibbs */
+    size_t iteration, iterations; /* iterations done, and the limit */
+    double log_likelihood;        /* of the training data */
+    uint32_t active;              /* active slots (tf) */
+    double seconds;               /* since training began */
+} phl_progress;
+typedef void (*phl_progress_fn)(const phl_progress *progress, void *context);
+
+typedef enum phl_learner {
+    PHL_LEARNER_AUTO = 0, /* Gibbs for tf unless partitions are given, EM otherwise */
+    PHL_LEARNER_EM,
+    PHL_LEARNER_GIBBS
+} phl_learner;
+
+typedef enum phl_sampler {
+    PHL_SAMPLER_BLOCKED = 0, /* exact */
+    PHL_SAMPLER_SEED         /* the paper's own, for comparison: does not leave the posterior invariant */
+} phl_sampler;
+
+#define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */
+
+typedef struct phl_train_options {
+    phl_kind kind;            /* PHL_TF */
+    phl_learner learner;
+    uint32_t states;          /* C: 10 */
+    bool per_class;           /* one model a class; every tree must have a class */
+    uint64_t seed;            /* 42 */
+    int threads;              /* 0: all cores */
+    size_t iterations;        /* PHL_DEFAULT: EM 100, Gibbs 200 with the warm-up */
+    const char *partition;    /* tf: JSON text [{"slot":1,"blocks":[...]}], as in show --json */
+    uint64_t memory_limit;    /* bytes of tables; 0: half of the machine's memory */
+    const char *command_line; /* stored in the run; may be NULL */
+
+    /* EM */
+    size_t restarts;  /* 1; the best objective is kept */
+    double tolerance; /* 1e-6: stop when the objective gains relatively less; 0: never */
+    double smoothing; /* 0.01: s of the Dir(1 + s) prior on every table */
+
+    /* Gibbs */
+    phl_sampler sampler;
+    bool soft;             /* second stage with soft clustering */
+    size_t warmup;         /* PHL_DEFAULT: half of the iterations */
+    size_t chains;         /* 4 */
+    size_t keep;           /* 10 draws a chain, spread over what follows the warm-up */
+    double anneal_start;   /* T0: 10 */
+    size_t anneal_end;     /* m0, at most the warm-up; PHL_DEFAULT: the warm-up */
+    uint32_t slots_min, slots_max; /* active slots: 0, 5 */
+    double slot_support;   /* 0.01: a slot may be active if filled in that share of internal nodes */
+    uint64_t core_max;     /* cells of the core: 2^20 */
+    const uint32_t *sizes; /* fixed k of slots 1, 2, ..., the rest 1; NULL: learned */
+    size_t n_sizes;
+    double phi, alpha, alpha0, beta, gamma, delta; /* priors: 2, 1, 1, 1, 1, 1 */
+    bool update_concentration; /* learn alpha and alpha0 too */
+
+    phl_progress_fn progress;
+    phl_report_fn report; /* notes */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_train_options;
+
+PHL_API void phl_train_options_init(phl_train_options *options);
+
+/* Fit a model to a forest (not empty), or one a class.  Cancelled: what was reached is returned with
+ * stop reason "interrupted" and status PHL_OK, unless nothing was reached yet. */
+PHL_API phl_status phl_train(const phl_forest *forest, const phl_train_options *options,
+                             phl_run **run, phl_error *error);
+
+PHL_API void phl_run_free(phl_run *run);
+
+/* Write to a new file (an existing one only with `replace`), complete or not at all. */
+PHL_API phl_status phl_run_save(const phl_run *run, const char *path, bool replace,
+                                phl_error *error);
+/* Refuses what is not a run, is newer than this library, or is damaged, and says which. */
+PHL_API phl_status phl_run_open(const char *path, phl_run **run, phl_error *error);
+
+PHL_API phl_kind phl_run_kind(const phl_run *run);
+PHL_API uint32_t phl_run_states(const phl_run *run);
+PHL_API uint32_t phl_run_slots(const phl_run *run);
+PHL_API size_t phl_run_labels(const phl_run *run);
+PHL_API const char *phl_run_label_name(const phl_run *run, size_t label);
+PHL_API bool phl_run_per_class(const phl_run *run);
+PHL_API size_t phl_run_classes(const phl_run *run);                        /* 1 if not per class */
+PHL_API const char *phl_run_class_name(const phl_run *run, size_t index); /* NULL if not per class */
+PHL_API const phl_model *phl_run_model(const phl_run *run, size_t index); /* borrowed */
+PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or -1 */
+/* A fact about how the run was made ("command", "version", "seed", "fingerprint", "config", ...);
+ * NULL if there is none such.  Keys: docs/run-file.md. */
+PHL_API const char *phl_run_meta(const phl_run *run, const char *key);
+
+PHL_API size_t phl_model_draws(const phl_model *model);
+PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
+PHL_API double phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
+PHL_API const char *phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
+PHL_API size_t phl_model_iterations(const phl_model *model);
+
+/* Everything as JSON (DESIGN: show --json); to be released with phl_free. */
+PHL_API phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error);
+
+/* ---------------------------------------------------------------------------------------------
+ * 11. Using a model
+ *
+ * The forest may have other labels and larger slots than the run was trained on.  A session prepares
+ * a forest for a model once (messages of all its distinct subtrees); calls on one session are not
+ * thread-safe, sessions are independent.
+ * ------------------------------------------------------------------------------------------- */
+
+typedef struct phl_session phl_session;
+
+/* Model and forest are borrowed.  threads: 0 = all cores. */
+PHL_API phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
+                                      phl_session **session, phl_error *error);
+PHL_API void phl_session_free(phl_session *session);
+
+/* log p(tree), averaged over draws in probability space; with the shape term if `structure`. */
+PHL_API phl_status phl_session_score(phl_session *session, size_t tree, bool structure,
+                                     double *log_likelihood, phl_error *error);
+
+/* Below, arrays are node by node in pre-order.  *possible is false when the tree has probability 0
+ * under the model; outputs are then untouched. */
+
+/* p(x_u = d | all other labels) for every node: predictive [n][M + 1], the unseen symbol last. */
+PHL_API phl_status phl_session_predict(phl_session *session, size_t tree, double *predictive,
+                                       bool *possible, phl_error *error);
+
+/* State marginals [n][C] of one draw. */
+PHL_API phl_status phl_session_marginals(phl_session *session, size_t draw, size_t tree,
+                                         double *marginals, bool *possible, phl_error *error);
+/* p(Q_parent = i, Q_node = q): pairs [n][C][C]; zeros at the root. */
+PHL_API phl_status phl_session_pairs(phl_session *session, size_t draw, size_t tree, double *pairs,
+                                     bool *possible, phl_error *error);
+/* Most probable joint states [n] of one draw and their log-probability with the labels. */
+PHL_API phl_status phl_session_decode(phl_session *session, size_t draw, size_t tree,
+                                      uint32_t *states, double *log_joint, bool *possible,
+                                      phl_error *error);
+/* Labels drawn jointly given the known ones [n]: known labels are repeated as the run numbers them
+ * (-1 if the run does not know them).  A pure function of (seed, tree). */
+PHL_API phl_status phl_session_draw_labels(phl_session *session, uint64_t seed, size_t tree,
+                                           int32_t *labels, bool *possible, phl_error *error);
+
+/* ---------------------------------------------------------------------------------------------
+ * 12. Tasks
+ *
+ * What one does with a run, on whole forests.  Contents: measures, classification, scoring,
+ * labelling, sampling, folds and cross-validation.
+ *
+ * Every result is the same for any number of threads.  Callbacks are called from the calling thread
+ * only.  Options structs are filled with defaults by their _init call; a NULL options pointer means
+ * the defaults.  A model without a draw (training was interrupted at once) is PHL_ERR_ARGUMENT.
+ * ------------------------------------------------------------------------------------------- */
+
+/* ---- Measures ---- */
+
+/* One label or class of an evaluation. */
+typedef struct phl_name_measure {
+    uint64_t n;          /* items that are of this name: its row of the confusion matrix */
+    uint64_t predicted;  /* items predicted to be of this name: its column */
+    double accuracy;     /* of the n; NaN when n is 0 */
+    double entropy_bits; /* H2(true | predicted = this); 0 when it was never predicted */
+} phl_name_measure;
+
+/* Predictions held against the truth.  Items whose truth is not known do not enter.  When n is 0
+ * every figure is NaN and the matrix is all 0. */
+typedef struct phl_evaluation {
+    uint64_t n;
+    uint64_t unseen;       /* items whose truth is outside what can be predicted: always wrong */
+    double accuracy;       /* fraction */
+    double accuracy_drawn; /* of labels drawn at random; NaN if none were drawn */
+    double entropy_bits;   /* the paper's: sum over predicted p of (n_p / n) H2(true | predicted = p) */
+    double predictive_entropy_bits; /* mean entropy of the predictive distributions */
+    double log_loss;                /* nats: mean -log p(truth), an unseen label costing -log p(unseen);
+                                       +inf when some truth had probability 0.  Classification has no
+                                       p(unseen): there trees of unseen classes are left out of the
+                                       mean, NaN when nothing remains */
+    size_t n_names;                 /* what can be predicted, and if unseen > 0 one more, last,
+                                       named "(unseen)", whose column is 0 */
+    char **names;                   /* [n_names] */
+    uint64_t *confusion;            /* [n_names][n_names], true by rows, predicted by columns */
+    phl_name_measure *measures;     /* [n_names] */
+} phl_evaluation;
+
+/* Release what an evaluation holds; a zeroed one is fine. */
+PHL_API void phl_evaluation_clear(phl_evaluation *evaluation);
+
+/* Mean and sample standard deviation (divisor n - 1).  sd is 0 for n = 1; both are NaN for n = 0. */
+PHL_API void phl_mean_sd(const double *values, size_t n, double *mean, double *sd);
+
+/* ---- Classification ---- */
+
+typedef enum phl_class_prior {
+    PHL_PRIOR_UNIFORM = 0,
+    PHL_PRIOR_EMPIRICAL /* proportional to the weight of each class's training trees */
+} phl_class_prior;
+
+typedef struct phl_classify_options {
+    bool structure;        /* true: the shape term counts too */
+    phl_class_prior prior; /* PHL_PRIOR_UNIFORM */
+    int threads;           /* 0: all cores */
+    phl_report_fn report;  /* a note when trees have probability 0 under every class */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_classify_options;
+
+PHL_API void phl_classify_options_init(phl_classify_options *options);
+
+/* log p(class | tree) into log_posterior [trees][phl_run_classes(run)], likelihoods averaged over
+ * draws in probability space.  Equal trees are scored once.  A tree of probability 0 under every
+ * class gets the class prior, and report gets one note with their number.  PHL_ERR_ARGUMENT when the
+ * run was not trained per class. */
+PHL_API phl_status phl_classify(const phl_run *run, const phl_forest *forest,
+                                const phl_classify_options *options, double *log_posterior,
+                                phl_error *error);
+
+/* The class of the highest posterior (the first of equals). */
+PHL_API size_t phl_classify_best(const double *log_posterior, size_t n_classes);
+
+/* Hold posteriors from phl_classify against the classes of the forest; trees without class do not
+ * enter. */
+PHL_API phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *forest,
+                                         const double *log_posterior, phl_evaluation *evaluation,
+                                         phl_error *error);
+
+/* ---- Scoring ---- */
+
+typedef struct phl_tree_score {
+    double log_likelihood; /* with the shape term if asked for; -inf when impossible */
+    double bits_per_label; /* -log2 p(labels) / labels, without the shape term; +inf when impossible,
+                              NaN when no label is known */
+    uint64_t nodes;
+    uint64_t labels; /* known labels */
+} phl_tree_score;
+
+typedef struct phl_score_options {
+    bool structure; /* false */
+    int threads;    /* 0: all cores */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_score_options;
+
+PHL_API void phl_score_options_init(phl_score_options *options);
+
+/* Scores of all trees [trees] under one model. */
+PHL_API phl_status phl_score(const phl_model *model, const phl_forest *forest,
+                             const phl_score_options *options, phl_tree_score *scores,
+                             phl_error *error);
+
+/* -log2 p(x_u | all other labels), node by node in pre-order into bits [n]; 0 where the label is
+ * unknown.  *possible as in section 11: false, and bits untouched, for a tree of probability 0. */
+PHL_API phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits,
+                                        bool *possible, phl_error *error);
+
+/* ---- Labelling ---- */
+
+typedef struct phl_label_options {
+    double hide;          /* 0: fill unknown labels only; above: also hide each known label with this
+                             probability and evaluate; 1: hide all */
+    bool no_draw;         /* leave drawn labels out (they cost about as much as the predictions) */
+    uint64_t seed;        /* 42: for hiding and for drawn labels */
+    int threads;          /* 0: all cores */
+    phl_report_fn report; /* a note when trees have probability 0 */
+    phl_cancel_fn cancel;
+    void *context; /* for all callbacks */
+} phl_label_options;
+
+PHL_API void phl_label_options_init(phl_label_options *options);
+
+/* One tree with its labels filled in; arrays are node by node in pre-order and borrowed for the
+ * duration of the call.  Labels are numbered as the run numbers them, truth as the forest does.
+ * Nodes that are not filled in repeat their known label (-1 if the run does not know it). */
+typedef struct phl_labelled_tree {
+    size_t tree;
+    size_t n;             /* nodes */
+    size_t n_filled;      /* nodes whose label was predicted: unknown or hidden */
+    const int32_t *truth; /* [n] label in the forest, or PHL_UNKNOWN */
+    const bool *hidden;   /* [n] known, but hidden */
+    const bool *filled;   /* [n] hidden or unknown */
+    const int32_t *best;  /* [n] most probable label (the first of equals) */
+    const int32_t *drawn; /* [n] labels drawn jointly; NULL with no_draw */
+    const double *probability; /* [n_filled][M] one row a filled node, in order: predictives averaged
+                                  over draws, renormalised over the M labels */
+    const double *unseen;      /* [n_filled] probability of the unseen symbol, before renormalising */
+    bool possible; /* false: what is known has probability 0; the predictions rest on the shape alone */
+} phl_labelled_tree;
+
+/* Given every tree, in order; a status other than PHL_OK stops the call, which returns it. */
+typedef phl_status (*phl_labelled_fn)(const phl_labelled_tree *labelled, void *context,
+                                      phl_error *error);
+
+/* Fill in the labels of a forest.  Predictives: sum_d p_d(x_u, x_known) / sum_d p_d(x_known).  Drawn:
+ * a draw of the model given the known labels, its hidden states, then labels.  `labelled` and
+ * `evaluation` (over the hidden labels; n and n_names are 0 when hide is 0) may be NULL.  With one, M may
+ * be 20,000 at most (PHL_ERR_LIMIT): confusion matrices are square.  When M is 0 every filled label
+ * is -1. */
+PHL_API phl_status phl_label(const phl_model *model, const phl_forest *forest,
+                             const phl_label_options *options, phl_labelled_fn labelled,
+                             phl_evaluation *evaluation, phl_error *error);
+
+/* The forest with every unknown label (after hiding) replaced by the drawn or the most probable
+ * one; classes, weights, ids and sources are kept. */
+PHL_API phl_status phl_label_forest(const phl_model *model, const phl_forest *forest,
+                                    const phl_label_options *options, bool drawn,
+                                    phl_forest **filled, phl_error *error);
+
+/* ---- Sampling ---- */
+
+typedef struct phl_sample_options {
+    uint64_t seed;       /* 42 */
+    size_t trees;        /* whole trees to make: 10 */
+    size_t max_nodes;    /* a whole tree that grows beyond is thrown away: 10,000 */
+    size_t max_attempts; /* PHL_ERR_LIMIT when a tree was thrown away so often: 1,000 */
+    int threads;         /* 0: all cores */
+    phl_report_fn report; /* a note when trees were thrown away */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_sample_options;
+
+PHL_API void phl_sample_options_init(phl_sample_options *options);
+
+/* Every tree of `shapes` with labels drawn anew (those it has are not looked at) from one draw of the
+ * model, picked at random a tree.  Classes, weights, ids and sources are kept. */
+PHL_API phl_status phl_sample_labels(const phl_model *model, const phl_forest *shapes,
+                                     const phl_sample_options *options, phl_forest **forest,
+                                     phl_error *error);
+
+/* Whole trees: shapes from the shape model, then labels.  Trees are of the model's class, if any.
+ * Tree i does not depend on how many are made.  *rejected (may be NULL): shapes thrown away. */
+PHL_API phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *options,
+                                    phl_forest **forest, uint64_t *rejected, phl_error *error);
+
+/* ---- Folds and cross-validation ---- */
+
+/* Read test folds: one fold a line, the 1-based numbers of its trees separated by blanks; empty
+ * lines and lines that begin with # are passed over.  fold [n_trees] gets the 0-based fold of every
+ * tree.  PHL_ERR_SYNTAX with the place: not a number, out of range, a tree twice; and a tree in no
+ * fold, fewer than two folds. */
+PHL_API phl_status phl_folds_read(const char *path, size_t n_trees, uint32_t *fold, size_t *n_folds,
+                                  phl_error *error);
+
+/* Deal the trees into folds at random, class by class, so that every fold has nearly the same mix of
+ * classes.  2 <= n_folds <= trees. */
+PHL_API phl_status phl_folds_make(const phl_forest *forest, size_t n_folds, uint64_t seed,
+                                  uint32_t *fold, phl_error *error);
+
+/* Where a cross-validation is. */
+typedef struct phl_evaluate_progress {
+    uint32_t states;              /* C at hand */
+    size_t choice, choices;       /* its number in the list, 0-based */
+    size_t fold, folds;           /* 0-based */
+    const phl_progress *training; /* NULL when the fold was just finished */
+} phl_evaluate_progress;
+typedef void (*phl_evaluate_progress_fn)(const phl_evaluate_progress *progress, void *context);
+
+typedef struct phl_evaluate_options {
+    phl_train_options train; /* how to train; its states and callbacks are not looked at.  per_class
+                                (true by default here): classify; else: held-out likelihood */
+    const uint32_t *states;  /* [n_states] the values of C to choose from; */
+    size_t n_states;         /* 0: train.states alone */
+    const uint32_t *fold;    /* [trees] 0-based fold of every tree; NULL: phl_folds_make with
+                                train.seed */
+    size_t n_folds;          /* 10 */
+    bool structure;          /* true */
+    phl_class_prior prior;   /* PHL_PRIOR_UNIFORM */
+    phl_evaluate_progress_fn progress;
+    phl_report_fn report;
+    phl_cancel_fn cancel;
+    void *context;
+} phl_evaluate_options;
+
+PHL_API void phl_evaluate_options_init(phl_evaluate_options *options);
+
+/* One test fold under one C.  Figures of classification are NaN without classes. */
+typedef struct phl_fold_result {
+    uint64_t trees, nodes;
+    double accuracy, entropy_bits, log_loss;
+    double log_likelihood_per_node; /* held-out: of every tree under the model of its own class (the
+                                       model, without classes), nats, weighted; trees of classes that
+                                       the fold's training lacks do not enter */
+} phl_fold_result;
+
+typedef struct phl_choice_result {
+    uint32_t states;
+    phl_fold_result *folds; /* [n_folds] */
+    /* Mean and sample sd over the folds. */
+    double accuracy_mean, accuracy_sd, entropy_mean, entropy_sd, log_loss_mean, log_loss_sd;
+    double log_likelihood_mean, log_likelihood_sd; /* per node */
+    phl_evaluation pooled; /* all folds together; zeroed without classes */
+} phl_choice_result;
+
+typedef struct phl_cross_validation {
+    bool per_class;
+    size_t n_folds, n_choices;
+    phl_choice_result *choices; /* [n_choices] in the order of the options */
+    size_t winner; /* highest mean accuracy, then lowest mean log-loss, then fewest states; without
+                      classes highest mean log-likelihood per node, then fewest states */
+} phl_cross_validation;
+
+/* For every C and fold: train on the other folds (with an alphabet of their own, so that labels may
+ * be unseen), test on the fold. */
+PHL_API phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
+                                      phl_cross_validation *result, phl_error *error);
+PHL_API void phl_cross_validation_clear(phl_cross_validation *result);
 
 #ifdef __cplusplus
 }

@@ -40,12 +40,9 @@ void *phl_alloc_zero(size_t count, size_t size, phl_error *error)
     return memory;
 }
 
-phl_status phl_grow(void *array_pointer, size_t *capacity, size_t needed, size_t size,
-                    phl_error *error)
+phl_status phl_enlarge(void *array_pointer, size_t *capacity, size_t needed, size_t size,
+                       phl_error *error)
 {
-    if (needed <= *capacity) {
-        return PHL_OK;
-    }
     size_t wanted = *capacity < 8 ? 8 : *capacity + *capacity / 2;
     if (wanted < needed) {
         wanted = needed;

@@ -16,8 +16,14 @@ void *phl_alloc_zero(size_t count, size_t size, phl_error *error);
 
 /* Make *array (of elements of `size` bytes, *capacity of them) hold at least `needed` elements,
  * growing geometrically.  On failure *array and *capacity are unchanged. */
-phl_status phl_grow(void *array_pointer, size_t *capacity, size_t needed, size_t size,
-                    phl_error *error);
+phl_status phl_enlarge(void *array_pointer, size_t *capacity, size_t needed, size_t size,
+                       phl_error *error);
+static inline phl_status phl_grow(void *array_pointer, size_t *capacity, size_t needed,
+                                  size_t size, phl_error *error)
+{
+    return needed <= *capacity ? PHL_OK
+                               : phl_enlarge(array_pointer, capacity, needed, size, error);
+}
 
 /* Give back unused room at the end; never fails (keeps the larger block instead). */
 void phl_shrink(void *array_pointer, size_t count, size_t size);

@@ -8,8 +8,6 @@
 
 #include "base/memory.h"
 
-#define LOG_2PI_HALF 0.91893853320467274178 /* log(2 pi) / 2 */
-
 /* ---- Sums ---------------------------------------------------------------------------------- */
 
 double phl_sum_block(const double *values, size_t count)
@@ -65,14 +63,18 @@ double phl_log_complement(double a)
     return a > -0.69314718055994530942 ? log(-expm1(a)) : log1p(-exp(a));
 }
 
-double phl_log_sum(const double *values, size_t count)
+static double highest_of(const double *values, size_t count)
 {
     double highest = -INFINITY;
     for (size_t i = 0; i < count; i++) {
-        if (values[i] > highest) {
-            highest = values[i];
-        }
+        highest = values[i] > highest ? values[i] : highest;
     }
+    return highest;
+}
+
+double phl_log_sum(const double *values, size_t count)
+{
+    double highest = highest_of(values, count);
     if (isinf(highest)) {
         return highest;
     }
@@ -85,13 +87,21 @@ double phl_log_sum(const double *values, size_t count)
 
 double phl_log_normalise(double *values, size_t count)
 {
-    double total = phl_log_sum(values, count);
-    if (!isinf(total)) {
-        for (size_t i = 0; i < count; i++) {
-            values[i] -= total;
-        }
+    double highest = highest_of(values, count);
+    if (isinf(highest)) {
+        return highest;
     }
-    return total;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        values[i] -= highest;
+        sum += exp(values[i]);
+    }
+    /* In two steps: near -1e8 the sum highest + log_sum would be rounded to 1e-8. */
+    double log_sum = log(sum);
+    for (size_t i = 0; i < count; i++) {
+        values[i] -= log_sum;
+    }
+    return highest + log_sum;
 }
 
 double phl_log1p_minus(double x)
@@ -103,9 +113,11 @@ double phl_log1p_minus(double x)
      * |r| <= 1/9 here, so r^22 is below 1e-20. */
     double r = x / (2 + x);
     double s = r * r;
-    double series = 1.0 / 21;
-    for (int odd = 19; odd >= 3; odd -= 2) {
-        series = series * s + 1.0 / odd;
+    static const double inverse_odd[10] = {1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
+                                           1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
+    double series = inverse_odd[9];
+    for (int i = 8; i >= 0; i--) {
+        series = series * s + inverse_odd[i];
     }
     return r * (2 * s * series - x);
 }

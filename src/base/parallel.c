@@ -92,6 +92,10 @@ phl_status phl_parallel_blocks(size_t items, size_t block_size, int threads, phl
     atomic_init(&loop.next, 0);
     atomic_init(&loop.first_failed, SIZE_MAX);
     atomic_init(&loop.cancelled, false);
+    if (loop.blocks > 0 && cancel != NULL && cancel(cancel_context)) {
+        /* asked here too, lest the other workers finish before this thread gets a turn */
+        return phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
+    }
     int workers = phl_thread_count(threads);
     if (loop.blocks < (size_t)workers) {
         workers = (int)loop.blocks;

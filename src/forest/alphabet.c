@@ -16,21 +16,46 @@ void phl_alphabet_clear(phl_alphabet *alphabet)
     memset(alphabet, 0, sizeof *alphabet);
 }
 
-static bool same_name(const phl_alphabet *alphabet, uint32_t number, uint64_t hash,
-                      const char *name, size_t length)
+/* The first 8 bytes of a name as a number; different for different names of one length up to 8. */
+static uint64_t key_of(const char *name, size_t length)
 {
-    const struct phl_name *entry = &alphabet->entries[number];
-    return entry->hash == hash && entry->length == length &&
-           memcmp(alphabet->arena + entry->offset, name, length) == 0;
+    if (length >= 8) {
+        uint64_t word;
+        memcpy(&word, name, 8);
+        return word;
+    }
+    if (length >= 4) { /* two words that may overlap */
+        uint32_t first, last;
+        memcpy(&first, name, 4);
+        memcpy(&last, name + length - 4, 4);
+        return (uint64_t)last << 32 | first;
+    }
+    if (length > 0) {
+        return (uint64_t)(unsigned char)name[0] | (uint64_t)(unsigned char)name[length / 2] << 8 |
+               (uint64_t)(unsigned char)name[length - 1] << 16;
+    }
+    return 0;
+}
+
+static uint32_t hash_of(uint64_t key, const char *name, size_t length)
+{
+    return (uint32_t)(phl_hash_step(length <= 8 ? length : phl_hash_bytes(name, length, 0), key) >>
+                      32);
 }
 
 /* Place in the table where the name is, or where it would go. */
-static size_t probe(const phl_alphabet *alphabet, uint64_t hash, const char *name, size_t length)
+static size_t probe(const phl_alphabet *alphabet, uint32_t hash, uint64_t key, const char *name,
+                    size_t length)
 {
     size_t mask = alphabet->table_size - 1;
-    size_t place = (size_t)hash & mask;
-    while (alphabet->table[place] != 0 &&
-           !same_name(alphabet, alphabet->table[place] - 1, hash, name, length)) {
+    size_t place = hash & mask;
+    uint64_t found;
+    while ((found = alphabet->table[place]) != 0) {
+        const struct phl_name *entry = &alphabet->entries[(uint32_t)found - 1];
+        if (found >> 32 == hash && entry->key == key && entry->length == length &&
+            (length <= 8 || memcmp(alphabet->arena + entry->offset, name, length) == 0)) {
+            break;
+        }
         place = (place + 1) & mask;
     }
     return place;
@@ -41,23 +66,31 @@ int32_t phl_alphabet_find(const phl_alphabet *alphabet, const char *name, size_t
     if (alphabet->table_size == 0) {
         return -1;
     }
-    uint64_t hash = phl_hash_bytes(name, length, 0);
-    return (int32_t)alphabet->table[probe(alphabet, hash, name, length)] - 1;
+    uint64_t key = key_of(name, length);
+    size_t place = probe(alphabet, hash_of(key, name, length), key, name, length);
+    return (int32_t)(uint32_t)alphabet->table[place] - 1;
+}
+
+static uint32_t hash_of_entry(const phl_alphabet *alphabet, size_t number)
+{
+    const struct phl_name *entry = &alphabet->entries[number];
+    return hash_of(entry->key, alphabet->arena + entry->offset, entry->length);
 }
 
 static phl_status enlarge_table(phl_alphabet *alphabet, phl_error *error)
 {
     size_t size = alphabet->table_size == 0 ? FIRST_TABLE_SIZE : alphabet->table_size * 2;
-    uint32_t *table = phl_alloc_zero(size, sizeof *table, error);
+    uint64_t *table = phl_alloc_zero(size, sizeof *table, error);
     if (table == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (size_t number = 0; number < alphabet->count; number++) {
-        size_t place = (size_t)alphabet->entries[number].hash & (size - 1);
+        uint32_t hash = hash_of_entry(alphabet, number);
+        size_t place = hash & (size - 1);
         while (table[place] != 0) {
             place = (place + 1) & (size - 1);
         }
-        table[place] = (uint32_t)number + 1;
+        table[place] = (uint64_t)hash << 32 | (uint32_t)(number + 1);
     }
     phl_free(alphabet->table);
     alphabet->table = table;
@@ -75,10 +108,11 @@ phl_status phl_alphabet_add(phl_alphabet *alphabet, const char *name, size_t len
             return status;
         }
     }
-    uint64_t hash = phl_hash_bytes(name, length, 0);
-    size_t place = probe(alphabet, hash, name, length);
+    uint64_t key = key_of(name, length);
+    uint32_t hash = hash_of(key, name, length);
+    size_t place = probe(alphabet, hash, key, name, length);
     if (alphabet->table[place] != 0) {
-        *number = (int32_t)alphabet->table[place] - 1;
+        *number = (int32_t)(uint32_t)alphabet->table[place] - 1;
         return PHL_OK;
     }
     if (alphabet->count >= INT32_MAX) {
@@ -95,7 +129,7 @@ phl_status phl_alphabet_add(phl_alphabet *alphabet, const char *name, size_t len
         return status;
     }
     struct phl_name *entry = &alphabet->entries[alphabet->count];
-    entry->hash = hash;
+    entry->key = key;
     entry->offset = alphabet->arena_used;
     entry->length = length;
     if (length > 0) {
@@ -104,7 +138,7 @@ phl_status phl_alphabet_add(phl_alphabet *alphabet, const char *name, size_t len
     alphabet->arena[entry->offset + length] = '\0';
     alphabet->arena_used += length + 1;
     alphabet->count++;
-    alphabet->table[place] = (uint32_t)alphabet->count;
+    alphabet->table[place] = (uint64_t)hash << 32 | (uint32_t)alphabet->count;
     *number = (int32_t)alphabet->count - 1;
     return PHL_OK;
 }
@@ -126,8 +160,8 @@ void phl_alphabet_truncate(phl_alphabet *alphabet, size_t count)
     while (alphabet->count > count) {
         size_t last = alphabet->count - 1;
         const struct phl_name *entry = &alphabet->entries[last];
-        size_t place = (size_t)entry->hash & (alphabet->table_size - 1);
-        while (alphabet->table[place] != last + 1) {
+        size_t place = hash_of_entry(alphabet, last) & (alphabet->table_size - 1);
+        while ((uint32_t)alphabet->table[place] != last + 1) {
             place = (place + 1) & (alphabet->table_size - 1);
         }
         alphabet->table[place] = 0;

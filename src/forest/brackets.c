@@ -37,6 +37,10 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
         return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy,
                             "found the end of the line, expected %s", what);
     }
+    if (*at == '\t') {
+        return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found a tab, expected %s",
+                            what);
+    }
     phl_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
     return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found '%s', expected %s",
                         excerpt, what);
@@ -117,8 +121,12 @@ static phl_status decode_escape(struct parse *parse, const char *at, const char 
         unit = -1;
     }
     if (unit <= 0) {
+        bool half = *at == 'u' && (at[1] == 'd' || at[1] == 'D'); /* of a pair, if it is hex */
         return expected(parse, at - 1, "an escape as in JSON (\\n, \\t, \\\", \\\\, \\u0041, ...)",
-                        unit == 0 ? "names cannot hold NUL" : NULL, error);
+                        unit == 0 ? "names cannot hold NUL"
+                        : half    ? "of a pair both halves are needed: \\ud83d\\ude00"
+                                  : NULL,
+                        error);
     }
     char bytes[4];
     *end = behind;
@@ -235,6 +243,10 @@ static phl_status read_class(struct parse *parse, const char *at, const char **e
         }
         class_name->bytes = at;
         class_name->length = (size_t)(behind - at);
+        if (class_name->length == 0) {
+            return expected(parse, at, "a class or a tree in brackets",
+                            *at == '\t' ? "write an empty class as \"\"" : NULL, error);
+        }
         if (class_name->length == 1 && (*at == '_' || *at == '?')) {
             return expected(parse, at, "a class or a tree", "quote a class that is _ or ?", error);
         }
@@ -270,7 +282,10 @@ static phl_status read_nodes(struct parse *parse, const char *at, const char **e
                 at++;
             }
             status = read_label(parse, at, &at, &label, error);
-            if (status == PHL_OK) {
+            if (status == PHL_OK && *at == ')') {
+                at++;
+                status = phl_builder_leaf(builder, label, 0, error);
+            } else if (status == PHL_OK) {
                 status = phl_builder_open_label(builder, label, 0, error);
             }
             break;

@@ -70,8 +70,16 @@ static bool same_subtree(const phl_builder *builder, uint32_t number, int32_t la
                          uint32_t leaf_slot, const phl_link *links, size_t n)
 {
     const phl_node *node = &builder->nodes[number];
-    return node->label == label && node->leaf_slot == leaf_slot && node->n_links == n &&
-           (n == 0 || memcmp(builder->links + node->first_link, links, n * sizeof *links) == 0);
+    if (node->label != label || node->leaf_slot != leaf_slot || node->n_links != n) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const phl_link *known = builder->links + node->first_link;
+        if (known[i].child != links[i].child || known[i].slot != links[i].slot) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static phl_status enlarge_table(phl_builder *builder, phl_error *error)
@@ -199,27 +207,26 @@ static phl_status raise_too_many_children(phl_error *error, uint64_t cap)
                      "a child in a slot beyond %llu", (unsigned long long)cap);
 }
 
-phl_status phl_builder_open_label(phl_builder *builder, int32_t label, uint32_t slot,
-                                  phl_error *error)
+/* Settle the slot of a new node (0: the next one of its parent) and count it against the caps. */
+static inline phl_status take_slot(phl_builder *builder, uint32_t *slot, phl_error *error)
 {
     if (builder->depth == 0) {
         if (builder->n_pending != 0) {
             return phl_raise(error, PHL_ERR_SYNTAX, NULL, "a second root in one tree");
         }
-        slot = 1;
+        *slot = 1;
     } else {
         phl_frame *parent = &builder->frames[builder->depth - 1];
-        if (slot == 0) {
-            slot = parent->next_slot;
+        if (*slot == 0) {
+            *slot = parent->next_slot;
         }
-        if (slot == 0 || slot >= UINT32_MAX ||
-            (builder->max_slot != 0 && slot > builder->max_slot)) {
+        if (*slot >= UINT32_MAX || (builder->max_slot != 0 && *slot > builder->max_slot)) {
             return raise_too_many_children(error, builder->max_slot);
         }
-        if (slot < parent->next_slot) {
+        if (*slot < parent->next_slot) {
             parent->unsorted = true;
         } else {
-            parent->next_slot = slot + 1;
+            parent->next_slot = *slot + 1;
         }
     }
     if (builder->max_nodes != 0 && builder->tree_nodes >= builder->max_nodes) {
@@ -227,8 +234,18 @@ phl_status phl_builder_open_label(phl_builder *builder, int32_t label, uint32_t 
                          "a tree with more than %llu nodes",
                          (unsigned long long)builder->max_nodes);
     }
-    phl_status status = phl_grow(&builder->frames, &builder->frame_capacity, builder->depth + 1,
-                                 sizeof *builder->frames, error);
+    builder->tree_nodes++;
+    return PHL_OK;
+}
+
+phl_status phl_builder_open_label(phl_builder *builder, int32_t label, uint32_t slot,
+                                  phl_error *error)
+{
+    phl_status status = take_slot(builder, &slot, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&builder->frames, &builder->frame_capacity, builder->depth + 1,
+                          sizeof *builder->frames, error);
+    }
     if (status != PHL_OK) {
         return status;
     }
@@ -238,7 +255,26 @@ phl_status phl_builder_open_label(phl_builder *builder, int32_t label, uint32_t 
     frame->slot = slot;
     frame->next_slot = 1;
     frame->unsorted = false;
-    builder->tree_nodes++;
+    return PHL_OK;
+}
+
+phl_status phl_builder_leaf(phl_builder *builder, int32_t label, uint32_t slot, phl_error *error)
+{
+    uint32_t subtree;
+    phl_status status = take_slot(builder, &slot, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&builder->pending, &builder->pending_capacity, builder->n_pending + 1,
+                          sizeof *builder->pending, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_builder_intern(builder, label, slot, NULL, 0, &subtree, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    phl_link *link = &builder->pending[builder->n_pending++];
+    link->slot = slot;
+    link->child = subtree;
     return PHL_OK;
 }
 
@@ -285,14 +321,13 @@ phl_status phl_builder_close(phl_builder *builder, phl_error *error)
     }
     const phl_frame *frame = &builder->frames[builder->depth - 1];
     size_t n = builder->n_pending - frame->first_pending;
-    phl_link *links = builder->pending + frame->first_pending;
-    if (frame->unsorted) {
-        status = sort_links(links, n, error);
-    }
-    if (status == PHL_OK && n == 0) {
-        status = phl_grow(&builder->pending, &builder->pending_capacity, builder->n_pending + 1,
-                          sizeof *builder->pending, error);
+    phl_link *links = NULL;
+    /* Room for the link to the node itself, which takes the place of its own links. */
+    status = phl_grow(&builder->pending, &builder->pending_capacity, frame->first_pending + 1,
+                      sizeof *builder->pending, error);
+    if (status == PHL_OK) {
         links = builder->pending + frame->first_pending;
+        status = frame->unsorted ? sort_links(links, n, error) : PHL_OK;
     }
     uint32_t subtree;
     if (status == PHL_OK) {
@@ -517,13 +552,16 @@ static void renumber(const phl_builder *builder, const uint32_t *new_number, phl
     }
     for (size_t i = 0; i < builder->n_nodes; i++) {
         const phl_node *node = &builder->nodes[i];
+        if (node->n_links == 0) {
+            continue;
+        }
         const phl_link *from = builder->links + node->first_link;
         phl_link *to = forest->links + forest->first_link[new_number[i]];
         for (uint32_t k = 0; k < node->n_links; k++) {
             to[k].slot = from[k].slot;
             to[k].child = new_number[from[k].child];
         }
-        if (node->n_links > 0 && from[node->n_links - 1].slot > forest->max_slot) {
+        if (from[node->n_links - 1].slot > forest->max_slot) {
             forest->max_slot = from[node->n_links - 1].slot;
         }
     }

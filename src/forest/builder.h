@@ -63,6 +63,8 @@ struct phl_builder {
 /* Open a node.  slot 0: the next one after the last child opened (or skipped). */
 phl_status phl_builder_open_label(phl_builder *builder, int32_t label, uint32_t slot,
                                   phl_error *error);
+/* Open and close a leaf at one go. */
+phl_status phl_builder_leaf(phl_builder *builder, int32_t label, uint32_t slot, phl_error *error);
 /* Leave one slot of the innermost open node empty. */
 phl_status phl_builder_skip_slot(phl_builder *builder, phl_error *error);
 /* Number of a label, new or not. */

@@ -387,8 +387,7 @@ static phl_status read_sentences(phl_reader *reader, phl_error *error)
     while (line != NULL && !reader->done) {
         bool blank = false;
         status = phl_lines_next(&reading.lines, &line, &length, error);
-        if (status != PHL_OK && status != PHL_ERR_ENCODING) {
-            status = phl_reader_bad_tree(reader, status, error);
+        if (status != PHL_OK && status != PHL_ERR_ENCODING) { /* no way to go on */
             goto out;
         }
         if (status == PHL_OK) {

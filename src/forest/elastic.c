@@ -36,8 +36,15 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
                         what);
 }
 
-/* `label(` at `at`: opens the node; *end is behind the bracket. */
-static phl_status open_node(struct parse *parse, const char *at, const char **end,
+static phl_status name_too_long(struct parse *parse, const char *at, phl_error *error)
+{
+    return phl_raise_at(error, PHL_ERR_LIMIT, phl_lines_position(&parse->lines, parse->line, at),
+                        "raise the cap with --max-name BYTES", "a name longer than %llu bytes",
+                        (unsigned long long)parse->reader->options->max_name);
+}
+
+/* `label(` opens a node, `label($)` is a whole leaf; *end is behind the bracket. */
+static phl_status read_node(struct parse *parse, const char *at, const char **end, bool *leaf,
                             phl_error *error)
 {
     phl_builder *builder = parse->reader->builder;
@@ -52,24 +59,20 @@ static phl_status open_node(struct parse *parse, const char *at, const char **en
     if (*behind != '(') {
         return expected(parse, behind, "( behind a label; a leaf is written label($)", error);
     }
-    phl_position position = {NULL, 0, 0};
-    phl_status status;
     if (length > parse->reader->options->max_name) {
-        position = phl_lines_position(&parse->lines, parse->line, at);
-        return phl_raise_at(error, PHL_ERR_LIMIT, position, "raise the cap with --max-name BYTES",
-                            "a name longer than %llu bytes",
-                            (unsigned long long)parse->reader->options->max_name);
+        return name_too_long(parse, at, error);
     }
+    *leaf = behind[1] == '$' && behind[2] == ')';
+    *end = behind + (*leaf ? 3 : 1);
     int32_t label;
-    status = phl_builder_label(builder, at, length, &label, error);
+    phl_status status = phl_builder_label(builder, at, length, &label, error);
     if (status == PHL_OK) {
-        status = phl_builder_open_label(builder, label, 0, error);
+        status = *leaf ? phl_builder_leaf(builder, label, 0, error)
+                       : phl_builder_open_label(builder, label, 0, error);
     }
-    if (status != PHL_OK) {
-        return phl_error_locate(error, phl_lines_position(&parse->lines, parse->line, at));
-    }
-    *end = behind + 1;
-    return PHL_OK;
+    return status == PHL_OK
+               ? PHL_OK
+               : phl_error_locate(error, phl_lines_position(&parse->lines, parse->line, at));
 }
 
 /* The nodes from the root's label; *end is behind the last bracket. */
@@ -77,22 +80,14 @@ static phl_status read_nodes(struct parse *parse, const char *at, const char **e
                              phl_error *error)
 {
     phl_builder *builder = parse->reader->builder;
-    phl_status status = open_node(parse, at, &at, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    bool empty = true; /* nothing stands yet behind the bracket opened last */
-    while (builder->depth > 0) {
+    bool leaf; /* was the node read last one? if not, nothing stands yet behind its bracket */
+    phl_status status = read_node(parse, at, &at, &leaf, error);
+    while (status == PHL_OK && builder->depth > 0) {
         switch (*at) {
         case '$':
-            if (!empty || at[1] != ')') {
-                return expected(parse, at, "$ alone between brackets, as in label($)", error);
-            }
-            at++;
-            empty = false;
-            break;
+            return expected(parse, at, "$ alone between brackets, as in label($)", error);
         case ')':
-            if (empty) {
+            if (!leaf) {
                 return expected(parse, at, "$ or a child; a leaf is written label($)", error);
             }
             status = phl_builder_close(builder, error);
@@ -106,16 +101,14 @@ static phl_status read_nodes(struct parse *parse, const char *at, const char **e
         case '\t':
             at++;
             break;
+        case '\n':
+            return expected(parse, at, "a child or )", error);
         default:
-            status = open_node(parse, at, &at, error);
-            if (status != PHL_OK) {
-                return status;
-            }
-            empty = true;
+            status = read_node(parse, at, &at, &leaf, error);
         }
     }
     *end = at;
-    return PHL_OK;
+    return status;
 }
 
 static phl_status read_tree(struct parse *parse, const char *at, phl_error *error)
@@ -130,6 +123,9 @@ static phl_status read_tree(struct parse *parse, const char *at, phl_error *erro
         class_name.length = (size_t)(behind - at);
         if (class_name.length == 0) {
             return expected(parse, at, "a class before the colon", error);
+        }
+        if (class_name.length > parse->reader->options->max_name) {
+            return name_too_long(parse, at, error);
         }
         at = behind + 1;
     }
@@ -189,7 +185,8 @@ static bool recognise_elastic(const char *text, size_t length)
     while (name < size && !ends_name(line[name])) {
         name++;
     }
-    if (name == 0 || name == size || line[name] != '(') {
+    /* A quote: more likely a quoted class of the native format. */
+    if (name == 0 || name == size || line[name] != '(' || line[0] == '"') {
         return false;
     }
     for (size_t i = name; i + 2 < size; i++) {
@@ -215,6 +212,9 @@ static const char *name_objection(const phl_alphabet *names, int32_t number)
         if (ends_name(name[i]) || name[i] == '\r') {
             return "a name with spaces or brackets";
         }
+    }
+    if (length >= 3 && memcmp(name, "\xef\xbb\xbf", 3) == 0) {
+        return "a name that begins with a byte order mark";
     }
     return name[0] == '$' ? "a name that begins with $" : NULL;
 }

@@ -39,7 +39,7 @@ static const char *type_name(const json_t *value)
 {
     static const char *const names[] = {"an object", "an array", "a string", "an integer",
                                         "a real number", "true", "false", "null"};
-    return value == NULL ? "nothing" : names[json_typeof(value)];
+    return value == NULL ? "missing" : names[json_typeof(value)];
 }
 
 /* Brackets open at once, outside of strings. */
@@ -150,7 +150,7 @@ static phl_status sort_children(struct parse *parse, const json_t *parents, size
     memset(parse->first, 0, (n + 2) * sizeof *parse->first);
     *root = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
-        json_int_t parent;
+        json_int_t parent = -1;
         status = read_index(parse, parents, "parent", i, -1, (json_int_t)n - 1, &parent, error);
         if (status != PHL_OK) {
             return status;
@@ -320,7 +320,8 @@ static phl_status read_tree(struct parse *parse, size_t length, phl_error *error
     json_error_t fault;
     json_t *object = json_loadb(parse->line, length, JSON_REJECT_DUPLICATES, &fault);
     if (object == NULL) {
-        if (json_error_code(&fault) == json_error_out_of_memory) {
+        /* jansson mostly says nothing at all when memory is used up. */
+        if (json_error_code(&fault) == json_error_out_of_memory || fault.text[0] == '\0') {
             return phl_raise(error, PHL_ERR_MEMORY, NULL, "not enough memory for a line of JSON");
         }
         phl_position position = here(parse);

@@ -57,35 +57,46 @@ static void skip_byte_order_mark(phl_lines *lines)
     }
 }
 
+/* There is nothing to go on from: the next call is at the end. */
+static void give_up(phl_lines *lines)
+{
+    lines->begin = lines->end = lines->scanned = 0;
+    lines->at_end = true;
+}
+
+static phl_status raise_long_line(const phl_lines *lines, uint64_t number, phl_error *error)
+{
+    phl_position position = {phl_input_name(lines->input), number, 0};
+    return phl_raise_at(error, PHL_ERR_LIMIT, position,
+                        "raise the cap with --max-token BYTES, if this is a text file",
+                        "a line longer than %llu bytes", (unsigned long long)lines->max_line);
+}
+
 phl_status phl_lines_next(phl_lines *lines, const char **line, size_t *length, phl_error *error)
 {
     bool first = lines->number == 0;
     char *found = NULL;
     for (;;) {
-        char *start = lines->buffer + lines->begin;
         size_t left = lines->end - lines->begin;
         if (left > lines->scanned) {
-            found = memchr(start + lines->scanned, '\n', left - lines->scanned);
+            found =
+                memchr(lines->buffer + lines->begin + lines->scanned, '\n', left - lines->scanned);
         }
         if (found != NULL || lines->at_end) {
             break;
         }
         lines->scanned = left;
         if (left > lines->max_line) {
-            phl_position position = {phl_input_name(lines->input), lines->number + 1, 0};
-            lines->begin = lines->end = lines->scanned = 0; /* there is nothing to go on from */
-            lines->at_end = true;
-            return phl_raise_at(error, PHL_ERR_LIMIT, position,
-                                "raise the cap with --max-token BYTES, if this is a text file",
-                                "a line longer than %llu bytes",
-                                (unsigned long long)lines->max_line);
+            give_up(lines);
+            return raise_long_line(lines, lines->number + 1, error);
         }
         /* A NUL byte in a long stretch without line ends: binary; do not read on to the cap. */
-        if (left > CHUNK && memchr(start, '\0', left) != NULL) {
+        if (left > CHUNK && memchr(lines->buffer + lines->begin, '\0', left) != NULL) {
             break;
         }
         phl_status status = fill(lines, error);
         if (status != PHL_OK) {
+            give_up(lines);
             return status;
         }
     }
@@ -105,6 +116,9 @@ phl_status phl_lines_next(phl_lines *lines, const char **line, size_t *length, p
     if (found == NULL) {
         start[size] = '\n';
     }
+    if (size > lines->max_line) {
+        return raise_long_line(lines, lines->number, error);
+    }
     if (size > 0 && start[size - 1] == '\r') {
         start[--size] = '\n';
     }
@@ -118,10 +132,9 @@ phl_status phl_lines_next(phl_lines *lines, const char **line, size_t *length, p
                                 "is this a text file? trees are read as UTF-8 text",
                                 "found a NUL byte, expected text");
         }
-        return phl_raise_at(error, PHL_ERR_ENCODING, position,
-                            "convert the file to UTF-8, for example with iconv",
-                            "found byte 0x%02x, which is not UTF-8",
-                            (unsigned)(unsigned char)start[bad]);
+        return phl_raise_at(
+            error, PHL_ERR_ENCODING, position, "convert the file to UTF-8, for example with iconv",
+            "found byte 0x%02x, which is not UTF-8", (unsigned)(unsigned char)start[bad]);
     }
     return PHL_OK;
 }

@@ -22,9 +22,9 @@ typedef struct phl_lines {
 void phl_lines_init(phl_lines *lines, phl_input *input, uint64_t max_line);
 void phl_lines_clear(phl_lines *lines);
 
-/* *line = NULL at the end of the input.  After PHL_ERR_ENCODING the line is used up and the next
- * call goes on behind it; after PHL_ERR_LIMIT (an overlong line) the next call is at the end; other
- * failures are final. */
+/* *line = NULL at the end of the input.  A call may follow one that failed: a line that is not UTF-8
+ * or too long is used up, and behind a failure of the input itself (or a line whose end is not in
+ * sight) is the end. */
 phl_status phl_lines_next(phl_lines *lines, const char **line, size_t *length, phl_error *error);
 
 /* Place of the byte at `at` in the current line that began at `line`. */

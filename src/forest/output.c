@@ -23,6 +23,7 @@ struct phl_output {
     char *target;    /* final path; NULL when written directly */
     char *temporary; /* path being written; NULL once in place */
     int file;        /* descriptor; -1 for memory */
+    bool created;    /* a plain file of our own, written in place */
     phl_text memory;
 
     char *buffer; /* text on its way to the compressor or the file */
@@ -197,6 +198,7 @@ phl_status phl_output_create(const char *path, phl_output **output, phl_error *e
     if (status != PHL_OK) {
         return status;
     }
+    made->created = true;
     made->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (made->file < 0) {
         status = phl_raise_errno(error, PHL_ERR_WRITE, errno, path, "cannot write");
@@ -341,15 +343,16 @@ phl_status phl_output_number(phl_output *output, uint64_t number, phl_error *err
 phl_status phl_output_commit(phl_output *output, phl_error *error)
 {
     phl_status status = flush(output, true, error);
-    if (status != PHL_OK || output->file < 0 || output->target == NULL) {
+    if (status != PHL_OK || output->file < 0 || (output->target == NULL && !output->created)) {
         return status;
     }
-    if (fsync(output->file) != 0) {
+    if (output->target != NULL && fsync(output->file) != 0) {
         return phl_raise_errno(error, PHL_ERR_WRITE, errno, output->name, "cannot write");
     }
     int closed = close(output->file);
     output->file = -1;
-    if (closed != 0 || rename(output->temporary, output->target) != 0) {
+    if (closed != 0 ||
+        (output->target != NULL && rename(output->temporary, output->target) != 0)) {
         return phl_raise_errno(error, PHL_ERR_WRITE, errno, output->name, "cannot write");
     }
     phl_free(output->temporary);

@@ -92,7 +92,7 @@ static phl_status raise_long_name(ptb_reading *reading, const char *at, size_t l
 {
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, place_of(reading, at),
-                        "raise the cap with --max-name BYTES",
+                        "raise the cap with --max-name N",
                         "a name '%s' of %zu bytes, more than %llu", phl_excerpt(at, length, shown),
                         length, (unsigned long long)reading->reader->options->max_name);
 }
@@ -339,7 +339,6 @@ static phl_status read_parse_trees(phl_reader *reader, phl_error *error)
     while (reading.line != NULL && !reader->done) {
         status = phl_lines_next(&reading.lines, &reading.line, &length, error);
         if (status != PHL_OK && status != PHL_ERR_ENCODING) { /* no way to go on */
-            status = phl_reader_bad_tree(reader, status, error);
             goto out;
         }
         if (status != PHL_OK && passing) {

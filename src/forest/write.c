@@ -117,10 +117,12 @@ static phl_status write_stream(phl_writer *writer, const phl_format_driver *driv
  * A new folder is filled under another name beside its final one and renamed when complete.
  * ------------------------------------------------------------------------------------------- */
 
+enum { MAX_FOLDER_NAME = 200 };
+
 static bool is_folder_name(const char *name)
 {
     size_t length = strlen(name);
-    return length > 0 && length <= 200 && name[0] != '.' && strchr(name, '/') == NULL;
+    return length > 0 && length <= MAX_FOLDER_NAME && name[0] != '.' && strchr(name, '/') == NULL;
 }
 
 static phl_status check_folder_names(const phl_writer *writer, const phl_format_driver *driver,
@@ -170,18 +172,17 @@ static phl_status document_path(const phl_writer *writer, const char *folder, si
 }
 
 static phl_status fill_folder(phl_writer *writer, const phl_format_driver *driver,
-                              const char *folder, bool in_place, phl_error *error)
+                              const char *folder, bool in_place, phl_text *path, phl_error *error)
 {
-    phl_text path = {NULL, 0, 0};
     phl_status status = PHL_OK;
     for (size_t tree = 0; status == PHL_OK && tree < writer->forest->n_trees; tree++) {
         status = check_cancel(writer, error);
         if (status == PHL_OK) {
-            status = document_path(writer, folder, tree, driver->endings[0], &path, error);
+            status = document_path(writer, folder, tree, driver->endings[0], path, error);
         }
         if (status == PHL_OK) {
-            status = in_place ? phl_output_open(path.bytes, &writer->output, error)
-                              : phl_output_create(path.bytes, &writer->output, error);
+            status = in_place ? phl_output_open(path->bytes, &writer->output, error)
+                              : phl_output_create(path->bytes, &writer->output, error);
         }
         if (status == PHL_OK) {
             status = driver->write_tree(writer, tree, error);
@@ -192,31 +193,30 @@ static phl_status fill_folder(phl_writer *writer, const phl_format_driver *drive
         phl_output_close(writer->output);
         writer->output = NULL;
     }
-    phl_text_clear(&path);
     return status;
 }
 
-/* Remove a folder that was not completed, with the documents in it. */
-static void remove_folder(const phl_writer *writer, const char *folder, const char *ending)
+/* Remove a folder that was not completed, with the documents in it.  `path` has room for their
+ * names, so this works when memory is used up. */
+static void remove_folder(const phl_writer *writer, const char *folder, const char *ending,
+                          phl_text *path)
 {
-    phl_text path = {NULL, 0, 0};
     for (size_t tree = 0; tree < writer->forest->n_trees; tree++) {
-        if (document_path(writer, folder, tree, ending, &path, NULL) == PHL_OK) {
-            (void)unlink(path.bytes);
+        if (document_path(writer, folder, tree, ending, path, NULL) == PHL_OK) {
+            (void)unlink(path->bytes);
         }
     }
     for (size_t i = 0; i < writer->forest->classes.count; i++) {
-        path.length = 0;
-        if (phl_text_append_string(&path, folder, NULL) == PHL_OK &&
-            phl_text_append_string(&path, "/", NULL) == PHL_OK &&
-            phl_text_append(&path, phl_alphabet_name(&writer->forest->classes, i),
+        path->length = 0;
+        if (phl_text_append_string(path, folder, NULL) == PHL_OK &&
+            phl_text_append_string(path, "/", NULL) == PHL_OK &&
+            phl_text_append(path, phl_alphabet_name(&writer->forest->classes, i),
                             phl_alphabet_length(&writer->forest->classes, i) + 1,
                             NULL) == PHL_OK) {
-            (void)rmdir(path.bytes);
+            (void)rmdir(path->bytes);
         }
     }
     (void)rmdir(folder);
-    phl_text_clear(&path);
 }
 
 /* Does the folder exist and hold anything? */
@@ -243,18 +243,25 @@ static phl_status write_new_folder(phl_writer *writer, const phl_format_driver *
         return PHL_ERR_MEMORY;
     }
     (void)sprintf(temporary, "%s.%ld.tmp", path, (long)getpid());
-    phl_status status = PHL_OK;
+    phl_text name = {NULL, 0, 0}; /* of a document: folder, class and number */
+    phl_status status = phl_grow(&name.bytes, &name.capacity,
+                                 strlen(temporary) + MAX_FOLDER_NAME + 64, 1, error);
+    if (status != PHL_OK) {
+        phl_free(temporary);
+        return status;
+    }
     if (mkdir(temporary, 0777) != 0) {
         status = phl_raise_errno(error, PHL_ERR_WRITE, errno, path, "cannot make the folder");
     } else {
-        status = fill_folder(writer, driver, temporary, false, error);
+        status = fill_folder(writer, driver, temporary, false, &name, error);
         if (status == PHL_OK && rename(temporary, path) != 0) {
             status = phl_raise_errno(error, PHL_ERR_WRITE, errno, path, "cannot make the folder");
         }
         if (status != PHL_OK) {
-            remove_folder(writer, temporary, driver->endings[0]);
+            remove_folder(writer, temporary, driver->endings[0], &name);
         }
     }
+    phl_text_clear(&name);
     phl_free(temporary);
     return status;
 }
@@ -279,11 +286,13 @@ static phl_status write_folder(phl_writer *writer, const phl_format_driver *driv
                               "several documents need a folder, and this is a file");
     } else if (is_filled_folder(folder)) {
         phl_position position = {folder, 0, 0};
+        phl_text name = {NULL, 0, 0};
         status = writer->options->force
-                     ? fill_folder(writer, driver, folder, true, error)
+                     ? fill_folder(writer, driver, folder, true, &name, error)
                      : phl_raise_at(error, PHL_ERR_WRITE, position,
                                     "name a new folder, or add to this one with --force",
                                     "the folder is not empty");
+        phl_text_clear(&name);
     } else {
         status = write_new_folder(writer, driver, folder, error);
     }

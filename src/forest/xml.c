@@ -5,8 +5,9 @@
  * Nothing is kept of the document but expat's own window: an element is one label lookup and one
  * call on the builder.  Three ways of making a small file cost much are closed:
  *  - entities: a document that declares internal ones is refused, external ones are never loaded;
- *  - long tokens: expat (before 2.6) looks at an unfinished piece of markup again from its start
- *    every time it is fed, so the feed doubles while a piece is unfinished, up to max_token;
+ *  - long tokens: expat without the fix of CVE-2023-52425 (2.6; Debian has it in 2.5.0-1+deb12u2)
+ *    looks at an unfinished piece of markup again from its start every time it is fed, so the feed
+ *    doubles while a piece is unfinished, up to max_token;
  *  - declared attributes: see count_declared_work in xml_handlers.c.
  */
 #include "forest/xml.h"
@@ -62,8 +63,9 @@ static phl_status feed(phl_xml_reading *reading, size_t wanted, bool *last)
         *last = more == 0;
     }
     if (reading->fed == 0 && got >= 2) {
-        reading->wide = buffer[0] == '\0' || buffer[1] == '\0' ||
-                        memcmp(buffer, "\xff\xfe", 2) == 0 || memcmp(buffer, "\xfe\xff", 2) == 0;
+        bool wide_mark = memcmp(buffer, "\xff\xfe", 2) == 0 || memcmp(buffer, "\xfe\xff", 2) == 0;
+        reading->wide = wide_mark || (buffer[0] == '\0') != (buffer[1] == '\0');
+        reading->marked = wide_mark || (got >= 3 && memcmp(buffer, "\xef\xbb\xbf", 3) == 0);
     }
     reading->fed += got;
     if (XML_ParseBuffer(reading->parser, (int)got, *last) != XML_STATUS_OK) {
@@ -84,19 +86,19 @@ static phl_status parse_document(phl_xml_reading *reading)
             return status;
         }
         uint64_t wanted = unfinished > FIRST_FEED ? unfinished : FIRST_FEED;
-        wanted = wanted <= cap - unfinished ? wanted : cap - unfinished + 1;
+        wanted = wanted < cap - unfinished ? wanted : cap - unfinished;
         wanted = wanted < LARGEST_FEED ? wanted : LARGEST_FEED;
         status = feed(reading, (size_t)wanted, &last);
         if (status != PHL_OK) {
             return status;
         }
-        /* -1 if expat put off looking at the new bytes (2.6 and later). */
+        /* -1 if expat put off looking at the new bytes (with that fix). */
         XML_Index index = XML_GetCurrentByteIndex(reading->parser);
         if (index > 0 && (uint64_t)index > finished) {
             finished = (uint64_t)index;
         }
         unfinished = reading->fed - finished;
-        if (!last && unfinished > cap) {
+        if (!last && unfinished >= cap) {
             return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
                                 "raise the cap with --max-token N",
                                 "a piece of markup of more than %llu bytes begins here",

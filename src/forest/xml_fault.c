@@ -1,5 +1,6 @@
 /* xml_fault.c - what expat complains about, in plain language: what stands there, what was
  * expected, what to do. */
+#include <stdio.h>
 #include <string.h>
 
 #include "forest/xml.h"
@@ -88,6 +89,22 @@ static phl_status raise_early_end(const phl_xml_reading *reading)
                         open_element(reading, shown), (unsigned long long)reading->depth);
 }
 
+/* Its name is in reading->label. */
+static phl_status raise_unknown_encoding(const phl_xml_reading *reading)
+{
+    char name[PHL_EXCERPT_SIZE];
+    char remedy[PHL_EXCERPT_SIZE + 128];
+    (void)phl_excerpt(reading->label.bytes, reading->label.length, name);
+    (void)snprintf(remedy, sizeof remedy,
+                   "turn the file into UTF-8 with iconv -f %s -t UTF-8 and take the encoding out "
+                   "of its first line",
+                   name);
+    return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_place(reading), remedy,
+                        "the document says it is in the encoding '%s'; expected UTF-8, UTF-16, "
+                        "ISO-8859-1 or US-ASCII",
+                        name);
+}
+
 phl_status phl_xml_raise_fault(const phl_xml_reading *reading)
 {
     phl_error *error = reading->error;
@@ -143,6 +160,7 @@ phl_status phl_xml_raise_fault(const phl_xml_reading *reading)
                             "found an XML declaration '<?xml ...?>' that is not at the very "
                             "beginning of the file");
     case XML_ERROR_UNKNOWN_ENCODING:
+        return raise_unknown_encoding(reading);
     case XML_ERROR_INCORRECT_ENCODING:
         return phl_raise_at(error, PHL_ERR_ENCODING, place,
                             "correct the encoding in the first line, or take it out if the file is "

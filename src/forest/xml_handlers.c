@@ -15,6 +15,9 @@ phl_position phl_xml_place(const phl_xml_reading *reading)
 {
     phl_position place = {reading->reader->file, XML_GetCurrentLineNumber(reading->parser),
                           XML_GetCurrentColumnNumber(reading->parser) + 1};
+    if (reading->marked && place.line == 1 && place.column > 1) {
+        place.column--;
+    }
     return place;
 }
 
@@ -48,12 +51,17 @@ static void XMLCALL declare_entity(void *context, const XML_Char *name, int is_p
                       is_parameter ? "parameter " : "", phl_excerpt(name, strlen(name), shown)));
 }
 
+static bool is_html(const XML_Char *name)
+{
+    return strcmp(name, "html") == 0 || strcmp(name, "HTML") == 0;
+}
+
 static void XMLCALL start_doctype(void *context, const XML_Char *name, const XML_Char *system_id,
                                   const XML_Char *public_id, int has_internal_subset)
 {
     (void)system_id, (void)public_id, (void)has_internal_subset;
     phl_xml_reading *reading = context;
-    reading->html |= strcmp(name, "html") == 0 || strcmp(name, "HTML") == 0;
+    reading->html = is_html(name);
 }
 
 static void XMLCALL declare_attribute(void *context, const XML_Char *element,
@@ -237,7 +245,10 @@ static void XMLCALL start_element(void *context, const XML_Char *name, const XML
     phl_status status = PHL_OK;
     size_t length = strlen(name);
     reading->in_text = false;
-    reading->in_root = true;
+    if (!reading->in_root) {
+        reading->in_root = true;
+        reading->html |= is_html(name);
+    }
     if (++reading->depth > options->max_depth) {
         status =
             phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
@@ -351,22 +362,14 @@ static void XMLCALL processing_instruction(void *context, const XML_Char *target
     }
 }
 
-/* Expat reads UTF-8, UTF-16, ISO-8859-1 and US-ASCII by itself and asks about all others. */
+/* Expat reads UTF-8, UTF-16, ISO-8859-1 and US-ASCII by itself and asks about all others: no.  The
+ * name is kept for the message. */
 static int XMLCALL unknown_encoding(void *context, const XML_Char *name, XML_Encoding *encoding)
 {
     (void)encoding;
     phl_xml_reading *reading = context;
-    if (reading->status == PHL_OK) {
-        char shown[PHL_EXCERPT_SIZE];
-        (void)phl_excerpt(name, strlen(name), shown);
-        reading->status = phl_raise_at(
-            reading->error, PHL_ERR_ENCODING, phl_xml_place(reading),
-            "turn the file into UTF-8 with iconv -f ENCODING -t UTF-8 and take the encoding out of "
-            "its first line",
-            "the document says it is in the encoding '%s'; expected UTF-8, UTF-16, ISO-8859-1 or "
-            "US-ASCII",
-            shown);
-    }
+    reading->label.length = 0;
+    reading->status = phl_text_append(&reading->label, name, strlen(name), reading->error);
     return XML_STATUS_ERROR;
 }
 

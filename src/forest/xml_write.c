@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "forest/xml.h"
 
-enum { DEEPEST_INDENT = 50 }; /* beyond it lines keep their indentation: deep trees stay linear */
+enum { DEEPEST_INDENT = 50 }; /* deeper lines are not indented: long chains stay small */
 
 /* Ranges of name characters beyond ASCII, first and last, ascending.  A part of what XML 1.0
  * allows: letters that the fourth edition (expat) and the fifth agree on, so that what is written
@@ -176,8 +176,9 @@ static phl_status write_indent(xml_writing *writing, size_t depth)
 {
     static const char blanks[] = "                                                  "
                                  "                                                  ";
-    size_t width = 2 * (depth < DEEPEST_INDENT ? depth : DEEPEST_INDENT);
-    return phl_output_write(writing->output, blanks, width, writing->error);
+    return depth <= DEEPEST_INDENT
+               ? phl_output_write(writing->output, blanks, 2 * depth, writing->error)
+               : PHL_OK;
 }
 
 static phl_status close_tags(xml_writing *writing, size_t depth)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""run.py PHLOEM [--update] [CASE.test ...] - command-line tests, reported as TAP.
+"""run.py PHLOEM [--update] [--valgrind] [CASE.test ...] - command-line tests, reported as TAP.
 
 A case is one file in cases/.  Its first line says what is tested; then sections, each opened by a
 line that begins with "--- ":
@@ -16,10 +16,12 @@ line that begins with "--- ":
   --- exit N             expected exit code; 0 otherwise
   --- needs NAME         skipped unless $SHARED/NAME exists
 
+--valgrind runs the program under valgrind and takes each complaint of it for a fault.
 --update rewrites stdout, stderr (if exact) and exit to what was seen; read the difference before
 keeping it.
 """
 import difflib
+import glob
 import os
 import re
 import subprocess
@@ -30,7 +32,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases")
 DATA = os.path.join(HERE, "..", "data")
 SHARED = os.path.join(HERE, "..", "..", "..", "shared", "data")
-SECONDS = 120  # a case that takes longer has failed
+SECONDS = 120  # a case that takes longer has failed; under valgrind ten times that
+VALGRIND = """#!/bin/sh
+exec valgrind -q --leak-check=full --show-leak-kinds=definite \\
+    --log-file='{folder}/valgrind.%p' -- '{program}' "$@"
+"""
 
 
 class Case:
@@ -67,7 +73,7 @@ class Case:
         return [words[1] for words, _ in self.headings("needs")
                 if not os.path.exists(os.path.join(SHARED, words[1]))]
 
-    def run(self, phloem):
+    def run(self, phloem, seconds):
         """What happened: exit code, stdout, stderr, and the files asked for by `result`."""
         with tempfile.TemporaryDirectory(prefix="phloem-cli-") as folder:
             for words, body in self.headings("file"):
@@ -84,7 +90,7 @@ class Case:
                        LC_ALL="C.UTF-8", COLUMNS="80", TERM="dumb")
             done = subprocess.run(["sh", "-eu", "-c", self.get("command")], cwd=folder, env=env,
                                   input=(self.get("stdin") or "").encode(), capture_output=True,
-                                  timeout=SECONDS, check=False)
+                                  timeout=seconds, check=False)
             files = {}
             for words, _ in self.headings("result"):
                 path = os.path.join(folder, words[1])
@@ -131,6 +137,16 @@ class Case:
             stream.write(text)
 
 
+def valgrind_faults(folder):
+    """What valgrind has written there, if anything; used up."""
+    faults = []
+    for path in glob.glob(os.path.join(folder, "valgrind.*")):
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            faults += [text for text in [stream.read()] if text]
+        os.remove(path)
+    return faults
+
+
 def difference(name, expected, found):
     if expected == found:
         return []
@@ -141,31 +157,42 @@ def difference(name, expected, found):
 
 
 def main():
-    arguments = [word for word in sys.argv[1:] if word != "--update"]
-    update = len(arguments) != len(sys.argv) - 1
-    if not arguments:
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    options = [word for word in sys.argv[1:] if word.startswith("--")]
+    if not words or set(options) - {"--update", "--valgrind"}:
         print(__doc__)
         return 2
-    phloem = os.path.abspath(arguments[0])
-    paths = arguments[1:] or sorted(os.path.join(CASES, name) for name in os.listdir(CASES)
-                                    if name.endswith(".test"))
+    paths = words[1:] or sorted(os.path.join(CASES, name) for name in os.listdir(CASES)
+                                if name.endswith(".test"))
+    phloem, seconds = os.path.abspath(words[0]), SECONDS
+    if "--valgrind" not in options:
+        return run_cases(phloem, paths, seconds, "--update" in options)
+    with tempfile.TemporaryDirectory(prefix="phloem-cli-") as folder:
+        wrapper = os.path.join(folder, "phloem")
+        with open(wrapper, "w", encoding="utf-8") as stream:
+            stream.write(VALGRIND.format(program=phloem, folder=folder))
+        os.chmod(wrapper, 0o755)
+        return run_cases(wrapper, paths, 10 * seconds, False)
+
+
+def run_cases(phloem, paths, seconds, update):
     print(f"1..{len(paths)}")
     failed = 0
     for number, path in enumerate(paths, 1):
         case = Case(path)
         label = f"{number} - {case.name}: {case.title.splitlines()[0].replace('#', '')}"
         if case.missing_data():
-            print(f"skipped: no data ({', '.join(case.missing_data())})")
+            print(f"# skipped: no data ({', '.join(case.missing_data())})")
             print(f"ok {label} # SKIP no data", flush=True)
             continue
         try:
-            seen = case.run(phloem)
+            seen = case.run(phloem, seconds)
             if update:
                 case.update(*seen)
                 case = Case(path)
-            faults = case.faults(*seen)
+            faults = case.faults(*seen) + valgrind_faults(os.path.dirname(phloem))
         except subprocess.TimeoutExpired:
-            faults = [f"not done after {SECONDS} s"]
+            faults = [f"not done after {seconds} s"]
         print(f"{'not ok' if faults else 'ok'} {label}", flush=True)
         for fault in faults:
             failed = 1

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""run.py PHLOEM BUILD [FILE.md ...] - run the examples of the documentation, reported as TAP.
+"""run.py PHLOEM BUILD [--update] [FILE.md ...] - run the examples of the documentation, reported as TAP.
 
 Every fenced block marked `console` in README.md and docs/*.md is run: a line "$ command" (with
 "\\" at its end it goes on in the next line), then its output, exactly, standard error included.  A
@@ -7,6 +7,9 @@ line "..." in the expected output stands for any number of lines.  The blocks of
 order in one folder that is empty at first.  A block of another kind directly behind a line
 <!-- file: NAME --> is saved there under that name.  A command must end with exit code 0; where
 another is meant, write `command || echo "exit $?"`.
+
+--update writes what was seen into the file, except where "..." is used; read the difference before
+keeping it.
 """
 import difflib
 import glob
@@ -65,10 +68,21 @@ def examples(path):
                 yield ("run", first + offset, command, expected)
 
 
-def run_file(path, env, report):
+def replace_output(path, line, command, expected, found):
+    """Put `found` in place of the output of the command that begins at `line` (from 1)."""
+    with open(path, encoding="utf-8") as stream:
+        lines = stream.read().split("\n")
+    first = line - 1 + command.count("\n") + 1
+    lines[first:first + len(expected)] = found
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write("\n".join(lines))
+
+
+def run_file(path, env, update, report):
     name = os.path.relpath(path, ROOT)
+    shift = 0  # lines that updates have added so far
     with tempfile.TemporaryDirectory(prefix="phloem-docs-") as folder:
-        for kind, where, *rest in examples(path):
+        for kind, where, *rest in list(examples(path)):
             if kind == "save":
                 with open(os.path.join(folder, where), "w", encoding="utf-8") as stream:
                     stream.write(rest[0])
@@ -85,18 +99,24 @@ def run_file(path, env, report):
             faults = []
             if done.returncode != 0:
                 faults.append(f"exit code {done.returncode}")
-            if not matches(expected, found):
+            if update and "..." not in expected and expected != found:
+                replace_output(path, where + shift, command, expected, found)
+                shift += len(found) - len(expected)
+            elif not matches(expected, found):
                 faults += difflib.unified_diff(expected, found, "expected", "found", lineterm="")
             report(f"{name}:{where}", command, faults)
 
 
 def main():
-    if len(sys.argv) < 3:
+    words = [word for word in sys.argv[1:] if word != "--update"]
+    update = len(words) != len(sys.argv) - 1
+    if len(words) < 2:
         print(__doc__)
         return 2
-    phloem, build = (os.path.abspath(word) for word in sys.argv[1:3])
-    files = [os.path.abspath(word) for word in sys.argv[3:]]
-    files = files or [os.path.join(ROOT, "README.md")] + sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))
+    phloem, build, *files = (os.path.abspath(word) for word in words)
+    if not files:
+        files = [os.path.join(ROOT, "README.md")]
+        files += sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))
     env = dict(os.environ)
     env.update(PATH=os.path.dirname(phloem) + ":" + env.get("PATH", "/usr/bin:/bin"),
                LD_LIBRARY_PATH=os.path.join(build, "src"), LC_ALL="C.UTF-8", COLUMNS="80", TERM="dumb",
@@ -111,7 +131,7 @@ def main():
             print("# " + line, flush=True)
 
     for path in files:
-        run_file(path, env, report)
+        run_file(path, env, update, report)
     print(f"1..{len(results)}")
     return 1 if any(results) or not results else 0
 

@@ -24,8 +24,8 @@ void check_close_at(double actual, double expected, double relative, const char 
 /* At most `ulps` doubles apart. */
 #define check_ulps(actual, expected, ulps)                                                         \
     check_ulps_at((actual), (expected), (ulps), #actual, __FILE__, __LINE__)
-void check_ulps_at(double actual, double expected, int64_t ulps, const char *what,
-                   const char *file, int line);
+void check_ulps_at(double actual, double expected, int64_t ulps, const char *what, const char *file,
+                   int line);
 
 /* ---- Distribution functions (checked against reference.h in test_numeric.c) ---------------- */
 
@@ -63,7 +63,8 @@ void check_bins_continuous(check_bins *bins, check_cdf_fn cdf, const double *par
                            double lowest, double highest);
 
 /* Bins over the integers first, first + 1, ...: neighbours are joined until a bin has probability
- * 1/wanted.  `mass` need not be normalised. */
+ * 1/wanted; the two bins at the ends may be as small as 2e-4, to see faults in the tails.  `mass`
+ * need not be normalised. */
 void check_bins_discrete(check_bins *bins, double first, const double *mass, size_t count,
                          size_t wanted);
 

@@ -82,16 +82,14 @@ static inline void check_bad_bytes(const phl_read_options *options, const char *
 {
     phl_forest *forest = NULL;
     phl_error error = {0};
-    phl_status found =
-        phl_forest_read_memory(text, size, "test", options, &forest, NULL, &error);
-    if (found != status || error.status != status || error.line != line ||
-        error.column != column || strstr(error.message, message) == NULL ||
-        strstr(error.remedy, remedy) == NULL || strcmp(error.file, "test") != 0 ||
-        forest != NULL) {
+    phl_status found = phl_forest_read_memory(text, size, "test", options, &forest, NULL, &error);
+    if (found != status || error.status != status || error.line != line || error.column != column ||
+        strstr(error.message, message) == NULL || strstr(error.remedy, remedy) == NULL ||
+        strcmp(error.file, "test") != 0 || forest != NULL) {
         char shown[2048];
         print_error("in: %.200s\nfound: %d %s\nexpected: %d test:%llu:%llu: %s; %s\n", text, found,
-                    phl_error_format(&error, shown, sizeof shown), status,
-                    (unsigned long long)line, (unsigned long long)column, message, remedy);
+                    phl_error_format(&error, shown, sizeof shown), status, (unsigned long long)line,
+                    (unsigned long long)column, message, remedy);
         fail();
     }
 }
@@ -111,9 +109,9 @@ static inline void check_skipped(phl_read_options options, const char *text, con
     phl_forest *forest = NULL;
     phl_error error = {0};
     options.skip_bad = true;
-    assert_int_equal(phl_forest_read_memory(text, strlen(text), "test", &options, &forest,
-                                            &summary, &error),
-                     PHL_OK);
+    assert_int_equal(
+        phl_forest_read_memory(text, strlen(text), "test", &options, &forest, &summary, &error),
+        PHL_OK);
     char *found = write_text(forest, write_options(PHL_FORMAT_BRACKETS));
     assert_string_equal(found, expected);
     assert_int_equal(summary.skipped, skipped);
@@ -174,8 +172,7 @@ static inline phl_status recognised_status(const char *text, size_t size)
 {
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
     phl_forest *forest = NULL;
-    phl_status status =
-        phl_forest_read_memory(text, size, "test", &options, &forest, NULL, NULL);
+    phl_status status = phl_forest_read_memory(text, size, "test", &options, &forest, NULL, NULL);
     phl_forest_free(forest);
     return status;
 }

@@ -1,5 +1,5 @@
-/* test_numeric.c - sums, log-space arithmetic, special functions, and the distribution functions the
- * other tests judge by.  Reference values: reference.h (mpmath, 50 digits). */
+/* test_numeric.c - sums, log-space arithmetic, special functions, and the distribution functions
+ * the other tests judge by.  Reference values: reference.h (mpmath, 50 digits). */
 #include <float.h>
 #include <math.h>
 
@@ -34,7 +34,9 @@ static void test_sums(void **state)
         assert_true(fabs(phl_sum(values, count) - (double)exact) <= 1e-13 * magnitude);
     }
     check_ulps(phl_sum(NULL, 0), 0, 0);
-    check_ulps(phl_sum_block(values, 3), (values[0] + values[1]) + values[2], 0);
+    /* the order of addition itself, on numbers for which every other order differs */
+    const double mixed[7] = {1e16, 1, -1e16, 3, 1, 0.7, 1e-3};
+    check_ulps(phl_sum_block(mixed, 7), ((1e16 + 1) + (1 + 0.7)) + ((-1e16 + 1e-3) + 3), 0);
 }
 
 static void test_log_space(void **state)
@@ -61,6 +63,10 @@ static void test_log_space(void **state)
     check_close(normal[0], log(0.25), 1e-15);
     check_close(normal[1], log(0.75), 1e-14);
     check_ulps(normal[2], -INFINITY, 0);
+    double deep[2] = {-1e8, -1e8 - 0.5}; /* sparse Dirichlet draws look like this */
+    (void)phl_log_normalise(deep, 2);
+    check_close(deep[0], -log1p(exp(-0.5)), 1e-15);
+    check_close(deep[1], -0.5 - log1p(exp(-0.5)), 1e-15);
     double nothing[2] = {-INFINITY, -INFINITY};
     check_ulps(phl_log_normalise(nothing, 2), -INFINITY, 0);
     check_ulps(nothing[0], -INFINITY, 0);
@@ -90,14 +96,14 @@ static void test_gamma(void **state)
     }
 
     const double a[3] = {0.5, 2, 1e-9};
-    check_close(phl_log_beta(a, 3),
-                lgamma(0.5) + lgamma(2) + lgamma(1e-9) - lgamma(2.5 + 1e-9), 1e-15);
+    check_close(phl_log_beta(a, 3), lgamma(0.5) + lgamma(2) + lgamma(1e-9) - lgamma(2.5 + 1e-9),
+                1e-15);
     check_close(phl_log_beta(a, 1), 0, 0);
     /* Sequence 0 0 1 under Dir(0.5, 2, 1e-9), one factor at a time. */
     const int64_t n[3] = {2, 1, 0};
     double total = 2.5 + 1e-9;
-    check_close(phl_log_beta_ratio(a, n, 3),
-                log(0.5 / total * 1.5 / (total + 1) * 2 / (total + 2)), 1e-15);
+    check_close(phl_log_beta_ratio(a, n, 3), log(0.5 / total * 1.5 / (total + 1) * 2 / (total + 2)),
+                1e-15);
     const int64_t none[3] = {0, 0, 0};
     check_ulps(phl_log_beta_ratio(a, none, 3), 0, 0);
     const double zero[2] = {0, 1};
@@ -191,8 +197,8 @@ static void test_distribution_functions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),   cmocka_unit_test(test_log_space),
-        cmocka_unit_test(test_gamma),  cmocka_unit_test(test_rising),
+        cmocka_unit_test(test_sums),     cmocka_unit_test(test_log_space),
+        cmocka_unit_test(test_gamma),    cmocka_unit_test(test_rising),
         cmocka_unit_test(test_stirling), cmocka_unit_test(test_distribution_functions),
     };
     return cmocka_run_group_tests_name("numeric", tests, NULL, NULL) != 0;

@@ -101,9 +101,9 @@ static void test_failures(void **state)
             work->fails[1] = 37 + (size_t)(round % 4); /* the lower one, always */
             phl_error error;
             memset(&error, 0, sizeof error);
-            assert_int_equal(phl_parallel_blocks(ITEMS, 100, thread_counts[t], body, work, NULL,
-                                                 NULL, &error),
-                             PHL_ERR_LIMIT);
+            assert_int_equal(
+                phl_parallel_blocks(ITEMS, 100, thread_counts[t], body, work, NULL, NULL, &error),
+                PHL_ERR_LIMIT);
             char expected[32];
             (void)snprintf(expected, sizeof expected, "block %zu", work->fails[1]);
             assert_string_equal(error.message, expected);

@@ -81,12 +81,12 @@ static double exponential_cdf(double x, const double *parameters)
     return x < 0 ? 0 : -expm1(-x);
 }
 
-static void judge(const char *name, double (*draw)(phl_rng *), check_cdf_fn cdf)
+static void judge(const char *name, uint64_t purpose, double (*draw)(phl_rng *), check_cdf_fn cdf)
 {
     check_bins bins;
     check_bins_continuous(&bins, cdf, NULL, -100, 100);
     phl_rng rng;
-    phl_rng_init(&rng, SEED, 1, 0, 0, 0);
+    phl_rng_init(&rng, SEED, purpose, 0, 0, 0);
     for (int i = 0; i < DRAWS; i++) {
         check_bins_add(&bins, draw(&rng));
     }
@@ -109,11 +109,11 @@ static double draw_first_of_item(phl_rng *rng)
 static void test_distributions(void **state)
 {
     (void)state;
-    judge("uniform", draw_uniform, uniform_cdf);
-    judge("uniform, first of each item", draw_first_of_item, uniform_cdf);
-    judge("uniform, fine", phl_rng_uniform_fine, uniform_cdf);
-    judge("exponential", phl_rng_exponential, exponential_cdf);
-    judge("normal", phl_rng_normal, normal_cdf);
+    judge("uniform", 11, draw_uniform, uniform_cdf);
+    judge("uniform, first of each item", 12, draw_first_of_item, uniform_cdf);
+    judge("uniform, fine", 13, phl_rng_uniform_fine, uniform_cdf);
+    judge("exponential", 14, phl_rng_exponential, exponential_cdf);
+    judge("normal", 15, phl_rng_normal, normal_cdf);
 }
 
 /* The bins above end at the quantiles 1/80; the tail beyond 3.5 has probability 2.3e-4 a side.
@@ -138,8 +138,8 @@ static void test_normal_tail(void **state)
 static void test_bounded(void **state)
 {
     (void)state;
-    const uint64_t bounds[] = {1, 2, 3, 6, 80, 1000, (uint64_t)3 << 62, UINT64_MAX,
-                               ((uint64_t)1 << 63) + 1};
+    const uint64_t bounds[] = {
+        1, 2, 3, 6, 80, 1000, (uint64_t)3 << 62, UINT64_MAX, ((uint64_t)1 << 63) + 1};
     for (size_t i = 0; i < COUNT(bounds); i++) {
         uint64_t bound = bounds[i];
         phl_rng rng;
@@ -163,6 +163,22 @@ static void test_bounded(void **state)
         }
         check_bins_judge(&bins, SEED, "bounded by %llu", (unsigned long long)bound);
     }
+}
+
+/* Without its rejection step the bounded draw is biased in the last digits, not the first: for
+ * 3 * 2^62 the values 0 modulo 3 would come twice as often as the others. */
+static void test_bounded_digits(void **state)
+{
+    (void)state;
+    const double mass[3] = {1, 1, 1};
+    check_bins bins;
+    check_bins_discrete(&bins, 0, mass, 3, 80);
+    phl_rng rng;
+    phl_rng_init(&rng, SEED, 5, 0, 0, 0);
+    for (int draw = 0; draw < DRAWS; draw++) {
+        check_bins_add(&bins, (double)(phl_rng_bounded(&rng, (uint64_t)3 << 62) % 3));
+    }
+    check_bins_judge(&bins, SEED, "bounded by 3 * 2^62, modulo 3");
 }
 
 /* Any one of the six numbers makes another stream. */
@@ -189,9 +205,10 @@ static void test_streams_differ(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answers), cmocka_unit_test(test_uniform_ends),
-        cmocka_unit_test(test_distributions), cmocka_unit_test(test_normal_tail),
-        cmocka_unit_test(test_bounded),       cmocka_unit_test(test_streams_differ),
+        cmocka_unit_test(test_known_answers),  cmocka_unit_test(test_uniform_ends),
+        cmocka_unit_test(test_distributions),  cmocka_unit_test(test_normal_tail),
+        cmocka_unit_test(test_bounded),        cmocka_unit_test(test_bounded_digits),
+        cmocka_unit_test(test_streams_differ),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL) != 0;
 }

@@ -1,0 +1,205 @@
+/* cmd_show.c - phloem show: what a run is and what it learned.
+ *
+ * Contents: the run, its models, the command.
+ */
+#include "commands.h"
+#include "runs.h"
+#include "show.h"
+#include "terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the run ---- */
+
+static const char *kind_in_words(phl_kind kind)
+{
+    switch (kind) {
+    case PHL_SP:
+        return "switching parent, bottom-up";
+    case PHL_FULL:
+        return "all joint states of the children, bottom-up";
+    case PHL_TF:
+        return "factorised, bottom-up";
+    case PHL_TD:
+        return "top-down";
+    }
+    return "?";
+}
+
+static void print_run(const char *path, const phl_run *run)
+{
+    char text[600], number[NUMBER_SIZE], names[400];
+    uint64_t trees = 0;
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        trees += phl_model_trees(phl_run_model(run, i));
+    }
+    terminal_fact("run", path);
+    snprintf(text, sizeof text, "%s (%s)", phl_kind_name(phl_run_kind(run)),
+             kind_in_words(phl_run_kind(run)));
+    terminal_fact("model", text);
+    terminal_fact("states", number_grouped(phl_run_states(run), number));
+    terminal_fact("slots", number_grouped(phl_run_slots(run), number));
+    terminal_fact("labels", number_grouped(phl_run_labels(run), number));
+    terminal_fact("trees", number_grouped(trees, number));
+    if (phl_run_per_class(run)) {
+        snprintf(text, sizeof text, "%s: %s", number_grouped(phl_run_classes(run), number),
+                 class_names(run, names, sizeof names));
+        terminal_fact("classes", text);
+    }
+    terminal_fact("fingerprint", phl_run_meta(run, "fingerprint"));
+    terminal_fact("seed", phl_run_meta(run, "seed"));
+    terminal_fact("command", phl_run_meta(run, "command"));
+    terminal_fact("version", phl_run_meta(run, "version"));
+}
+
+/* ---- its models ---- */
+
+static void print_heading(const phl_run *run, size_t index, size_t draw)
+{
+    const phl_model *model = phl_run_model(run, index);
+    const char *name = phl_run_class_name(run, index);
+    char trees[80], iterations[80], class_name[200] = "all trees";
+    number_of(phl_model_trees(model), "tree", "trees", trees, sizeof trees);
+    number_of(phl_model_iterations(model), "iteration", "iterations", iterations,
+              sizeof iterations);
+    if (name) {
+        text_printable(name, 40, class_name, sizeof class_name);
+    }
+    printf("\n%s%s: %s, log-likelihood %.8g, %s, stopped by %s", name ? "class " : "", class_name,
+           trees, phl_model_log_likelihood(model), iterations, stop_in_words(model));
+    if (phl_model_draws(model) > 1) {
+        printf(", draw %zu of %zu", draw, phl_model_draws(model));
+    }
+    putchar('\n');
+}
+
+/* Models first .. last - 1 from the JSON of the run. */
+static int print_models(const cli_arguments *parsed, const phl_run *run, const json_t *document,
+                        size_t first, size_t last)
+{
+    const json_t *classes = json_object_get(document, "classes");
+    shown_draw shown = {.run = run,
+                        .states = phl_run_states(run),
+                        .slots = phl_run_slots(run),
+                        .labels = phl_run_labels(run),
+                        .top = (size_t)arguments_integer(parsed, "top")};
+    int code = EXIT_OK;
+    for (size_t i = first; i < last; i++) {
+        size_t draw = 0;
+        if (phl_model_draws(phl_run_model(run, i)) == 0) {
+            printf("\nclass %s: not trained, training was interrupted before\n",
+                   phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+            continue;
+        }
+        if (!choose_draw(parsed, phl_run_model(run, i), &draw, &code)) {
+            return code;
+        }
+        shown.draw = json_array_get(json_object_get(json_array_get(classes, i), "draws"), draw);
+        print_heading(run, i, draw);
+        show_slots(&shown);
+        show_partition(&shown);
+        show_states(&shown);
+    }
+    return EXIT_OK;
+}
+
+/* ---- the command ---- */
+
+static int show(const cli_arguments *parsed, const phl_run *run, const char *text, size_t size)
+{
+    const char *name = arguments_string(parsed, "class");
+    size_t first = 0, last = phl_run_classes(run), draw;
+    int code = EXIT_OK;
+    if (name) {
+        first = find_class(parsed, run, name, &code);
+        if (first == SIZE_MAX) {
+            return code;
+        }
+        last = first + 1;
+    }
+    for (size_t i = first; i < last; i++) {
+        if (phl_model_draws(phl_run_model(run, i)) &&
+            !choose_draw(parsed, phl_run_model(run, i), &draw, &code)) {
+            return code;
+        }
+    }
+    json_t *document = json_loadb(text, size, 0, NULL);
+    if (!document) {
+        terminal_defect("the JSON of the run cannot be read");
+    }
+    print_run(parsed->operands[0], run);
+    code = print_models(parsed, run, document, first, last);
+    json_decref(document);
+    return code;
+}
+
+static int run_show(const cli_arguments *parsed)
+{
+    phl_run *run = NULL;
+    phl_error error = {0};
+    char *text = NULL;
+    size_t size = 0;
+    int code = run_open(parsed, &run);
+    if (code == EXIT_OK && phl_run_json(run, &text, &size, &error) != PHL_OK) {
+        code = library_error(parsed->command, &error);
+    }
+    if (code == EXIT_OK && arguments_flag(parsed, "json")) {
+        fwrite(text, 1, size, stdout);
+        if (size && text[size - 1] != '\n') {
+            putchar('\n');
+        }
+    } else if (code == EXIT_OK) {
+        code = show(parsed, run, text, size);
+    }
+    phl_free(text);
+    phl_run_free(run);
+    return code;
+}
+
+static const cli_option show_rows[] = {
+    {.name = "class",
+     .type = OPTION_STRING,
+     .argument = "NAME",
+     .excludes = "json",
+     .fallback_note = "all",
+     .help = "show the model of this class"},
+    OPTION_DRAW_ROW,
+    {.name = "top",
+     .type = OPTION_INTEGER,
+     .argument = "N",
+     .least = 1,
+     .most = 1000000,
+     .fallback = "5",
+     .excludes = "json",
+     .help = "entries to print of a list, the heaviest ones"},
+    OPTION_JSON_ROW("print every parameter as JSON, numbers in full"),
+};
+static const option_group show_options = {"Report", show_rows,
+                                          sizeof show_rows / sizeof *show_rows};
+static const option_group *const groups[] = {&show_options, &general_options, NULL};
+
+static const example examples[] = {
+    {"what was learned", "phloem show trees.run"},
+    {"one class, more labels a state", "phloem show --class left --top 10 classes.run"},
+    {"every parameter, for a script", "phloem show --json trees.run | jq '.classes[0].draws[0]'"},
+    {NULL, NULL}};
+
+const cli_command command_show = {
+    .name = "show",
+    .summary = "show what a run is and what it learned",
+    .description =
+        "Prints how a run was made and, for each of its models, how much each slot matters and "
+        "what each hidden state stands for: the labels it emits, the slots in which leaves are in "
+        "it, and what leads to it (td: what it leads to).\n\n"
+        "A slot's weight is the share of nodes that take their state from it (sp); its "
+        "information is how many bits it tells about a state when all values are equally likely. "
+        "'empty' is an empty slot.",
+    .operands = "RUN",
+    .operand_help = "a file written by 'phloem train'",
+    .least_operands = 1,
+    .most_operands = 1,
+    .groups = groups,
+    .examples = examples,
+    .run = run_show,
+};

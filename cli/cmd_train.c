@@ -1,0 +1,259 @@
+/* cmd_train.c - phloem train: a model of the trees, or one a class, into a run file.
+ *
+ * Contents: before training, after training, the command.
+ */
+#include "commands.h"
+#include "forests.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "runs.h"
+#include "terminal.h"
+#include "training.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- before training ---- */
+
+/* What would make saving fail is better known before hours of training. */
+static int check_output(const cli_arguments *parsed)
+{
+    const char *path = arguments_path(parsed, "output");
+    struct stat known;
+    if (strcmp(path, "-") == 0) {
+        return usage_error(parsed->command, "a run is a file, it cannot go to standard output");
+    }
+    if (lstat(path, &known) == 0) {
+        if (S_ISDIR(known.st_mode)) {
+            return usage_error(parsed->command, "the output '%s' is a folder", path);
+        }
+        if (!arguments_flag(parsed, "force")) {
+            return usage_error(parsed->command, "%s exists already; --force replaces it", path);
+        }
+    }
+    const char *slash = strrchr(path, '/');
+    char *folder = terminal_allocate(strlen(path) + 2, 1);
+    strcpy(folder, ".");
+    if (slash) {
+        size_t length = slash == path ? 1 : (size_t)(slash - path);
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+    }
+    bool missing = access(folder, W_OK | X_OK) != 0;
+    if (missing) {
+        terminal_message("cannot write %s: the folder %s: %s", path, folder, strerror(errno));
+    }
+    free(folder);
+    return missing ? EXIT_SYSTEM : EXIT_OK;
+}
+
+/* More states than nodes cannot all be learned. */
+static int note_many_states(const cli_arguments *parsed, const phl_forest *forest,
+                            const training *how)
+{
+    phl_stats stats = {0};
+    phl_error error = {0};
+    char nodes[80];
+    if (phl_stats_compute(forest, &stats, &error) != PHL_OK) {
+        return library_error(parsed->command, &error);
+    }
+    uint64_t fewest = stats.nodes;
+    for (size_t i = 0; i < stats.n_classes && how->options.per_class; i++) {
+        fewest = stats.classes[i].nodes < fewest ? stats.classes[i].nodes : fewest;
+    }
+    phl_stats_clear(&stats);
+    if (how->options.states > fewest && fewest) {
+        number_of(fewest, "node", "nodes", nodes, sizeof nodes);
+        terminal_message("note: there are %s%s, too few to learn %u states from", nodes,
+                         how->options.per_class ? " in the smallest class" : "",
+                         (unsigned)how->options.states);
+    }
+    return EXIT_OK;
+}
+
+static int describe(const cli_arguments *parsed, const phl_forest *forest, const training *how)
+{
+    char means[120], models[80];
+    training_describe_forest(forest);
+    training_describe_means(how, means, sizeof means);
+    number_of(phl_forest_classes(forest), "class", "classes", models, sizeof models);
+    terminal_message("model %s, %u %s, %s%s; %s", phl_kind_name(how->options.kind),
+                     (unsigned)how->options.states, how->options.states == 1 ? "state" : "states",
+                     how->options.per_class ? "one model for each of " : "one model for all trees",
+                     how->options.per_class ? models : "", means);
+    return note_many_states(parsed, forest, how);
+}
+
+/* ---- after training ---- */
+
+static void print_summary(const phl_run *run)
+{
+    text_table table;
+    char name[TABLE_CELL], trees[NUMBER_SIZE], log_likelihood[NUMBER_SIZE], iterations[NUMBER_SIZE];
+    table_begin(&table, 5);
+    table_row(&table, (const char *const[]){phl_run_per_class(run) ? "class" : "", "trees",
+                                            "log-likelihood", "iterations", "stopped by"});
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        const phl_model *model = phl_run_model(run, i);
+        const char *class_name = phl_run_class_name(run, i);
+        text_printable(class_name ? class_name : "all trees", 40, name, sizeof name);
+        number_grouped(phl_model_trees(model), trees);
+        number_grouped(phl_model_iterations(model), iterations);
+        snprintf(log_likelihood, sizeof log_likelihood, "%.8g", phl_model_log_likelihood(model));
+        bool trained = phl_model_draws(model) > 0;
+        table_row(&table, (const char *const[]){name, trees, trained ? log_likelihood : "-",
+                                                iterations, stop_in_words(model)});
+    }
+    table_end(&table, stderr, 2);
+}
+
+static bool was_interrupted(const phl_run *run)
+{
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        if (strcmp(phl_model_stop_reason(phl_run_model(run, i)), "interrupted") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int save(const cli_arguments *parsed, const phl_run *run)
+{
+    const char *path = arguments_path(parsed, "output");
+    bool quiet = arguments_flag(parsed, "quiet");
+    phl_error error = {0};
+    if (phl_run_save(run, path, arguments_flag(parsed, "force"), &error) != PHL_OK) {
+        return library_error(parsed->command, &error);
+    }
+    if (!quiet) {
+        print_summary(run);
+    }
+    if (was_interrupted(run)) {
+        terminal_message("interrupted; what was reached is in %s", path);
+        return EXIT_INTERRUPTED;
+    }
+    if (!quiet) {
+        terminal_message("written to %s", path);
+    }
+    return EXIT_OK;
+}
+
+/* ---- the command ---- */
+
+static int train(const cli_arguments *parsed, const phl_forest *forest, const training *how,
+                 progress_line *line)
+{
+    phl_run *run = NULL;
+    phl_error error = {0};
+    int code = EXIT_OK;
+    if (!arguments_flag(parsed, "quiet")) {
+        code = describe(parsed, forest, how);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    progress_begin(line, arguments_flag(parsed, "quiet"));
+    interrupt_poll(true);
+    phl_status status = phl_train(forest, &how->options, &run, &error);
+    progress_end(line);
+    if (status == PHL_OK) {
+        code = save(parsed, run);
+    } else if (status == PHL_ERR_CANCELLED) {
+        terminal_message("interrupted, nothing was written");
+        code = EXIT_INTERRUPTED;
+    } else {
+        code = library_error(parsed->command, &error);
+    }
+    interrupt_poll(false);
+    phl_run_free(run);
+    return code;
+}
+
+static int run_train(const cli_arguments *parsed)
+{
+    progress_line line = {0};
+    phl_forest *forest = NULL;
+    training how = {0};
+    int code = check_output(parsed);
+    if (code == EXIT_OK) {
+        code = training_begin(parsed, &line, &how);
+    }
+    if (code == EXIT_OK) {
+        how.options.states = (uint32_t)arguments_integer(parsed, "states");
+        how.options.per_class = arguments_flag(parsed, "per-class");
+        code = forest_read(parsed, &forest, NULL);
+    }
+    if (code == EXIT_OK) {
+        code = train(parsed, forest, &how, &line);
+    }
+    training_clear(&how);
+    phl_forest_free(forest);
+    return code;
+}
+
+static const cli_option run_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_PATH,
+     .argument = "RUN",
+     .required = true,
+     .help = "file to write, usually named .run; written only when complete"},
+    {.name = "force", .type = OPTION_FLAG, .help = "replace RUN if it exists"},
+    {.name = "states",
+     .letter = 'C',
+     .type = OPTION_INTEGER,
+     .argument = "C",
+     .least = 1,
+     .most = MOST_STATES,
+     .fallback = "10",
+     .help = "hidden states"},
+    {.name = "per-class",
+     .letter = 'c',
+     .type = OPTION_FLAG,
+     .help = "a model for each class, as 'classify' needs them; every tree must have a class"},
+};
+static const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
+static const option_group *const groups[] = {&run_options,
+                                             &training_options,
+                                             &gibbs_options,
+                                             &reading_options,
+                                             &reading_formats,
+                                             &reading_caps,
+                                             &general_options,
+                                             NULL};
+
+static const example examples[] = {
+    {"one model of all trees", "phloem train train.trees -o trees.run"},
+    {"a model for each class, to classify with",
+     "phloem train --per-class --states 8 train.elastic.tree -o classes.run"},
+    {"the best of five random starts, top-down",
+     "phloem train --model td --restarts 5 train.trees -o td.run"},
+    {"every joint state of the children, within 4 GiB",
+     "phloem train --model full --states 4 --memory-limit 4G train.trees -o full.run"},
+    {"only some classes, with another seed",
+     "phloem train --per-class --only-class a,b --seed 7 train.trees -o ab.run"},
+    {NULL, NULL}};
+
+const cli_command command_train = {
+    .name = "train",
+    .summary = "learn a model of trees, or one a class",
+    .description =
+        "Fits a hidden tree Markov model to the trees and writes it to a run file, which all "
+        "other commands take. Unknown labels are missing data: such trees are used as well.\n\n"
+        "The model is 'tf' unless --model says otherwise. Its learner draws from the posterior: "
+        "several chains, several draws kept of each, which predictions average over. The other "
+        "models are fitted by EM, which ends when an iteration gains less than --tolerance or "
+        "after --iterations; the table at the end says which. Ctrl-C ends training early: what "
+        "was reached is written, and the exit code is 130.",
+    .operands = "IN...",
+    .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
+                    "input",
+    .least_operands = 1,
+    .most_operands = SIZE_MAX,
+    .groups = groups,
+    .examples = examples,
+    .run = run_train,
+};

@@ -1,0 +1,211 @@
+/* rows.c - results row by row, and files that appear only when complete; see rows.h.
+ *
+ * Contents: cells, files.
+ */
+#include "rows.h"
+#include "interrupt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- cells ---- */
+
+static void put_text(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '\t':
+            fputs("\\t", file);
+            break;
+        case '\n':
+            fputs("\\n", file);
+            break;
+        case '\r':
+            fputs("\\r", file);
+            break;
+        case '\\':
+            fputs("\\\\", file);
+            break;
+        default:
+            fputc(*text, file);
+        }
+    }
+}
+
+void rows_begin(row_writer *rows, FILE *file, bool as_json, const char *const *columns,
+                size_t n_columns)
+{
+    *rows =
+        (row_writer){.file = file, .as_json = as_json, .columns = columns, .n_columns = n_columns};
+    if (as_json) {
+        json_out_begin(&rows->json, file);
+        json_out_open(&rows->json, '[', false);
+        return;
+    }
+    for (size_t c = 0; c < n_columns; c++) {
+        put_text(file, columns[c]);
+        fputc(c + 1 < n_columns ? '\t' : '\n', file);
+    }
+}
+
+static void begin_cell(row_writer *rows)
+{
+    if (rows->as_json) {
+        if (rows->at == 0) {
+            json_out_open(&rows->json, '{', true);
+        }
+        json_out_key(&rows->json, rows->columns[rows->at]);
+    }
+}
+
+static void end_cell(row_writer *rows)
+{
+    bool last = ++rows->at == rows->n_columns;
+    if (!rows->as_json) {
+        fputc(last ? '\n' : '\t', rows->file);
+    } else if (last) {
+        json_out_close(&rows->json, '}');
+    }
+    if (last) {
+        rows->at = 0;
+    }
+}
+
+void rows_text(row_writer *rows, const char *text)
+{
+    begin_cell(rows);
+    if (rows->as_json) {
+        json_out_string(&rows->json, text);
+    } else if (text) {
+        put_text(rows->file, text);
+    }
+    end_cell(rows);
+}
+
+void rows_label(row_writer *rows, const char *label)
+{
+    if (rows->as_json || (label && strcmp(label, "?") != 0)) {
+        rows_text(rows, label);
+        return;
+    }
+    fputs(label ? "\\?" : "?", rows->file);
+    end_cell(rows);
+}
+
+void rows_count(row_writer *rows, uint64_t number)
+{
+    begin_cell(rows);
+    if (rows->as_json) {
+        json_out_integer(&rows->json, number);
+    } else {
+        fprintf(rows->file, "%" PRIu64, number);
+    }
+    end_cell(rows);
+}
+
+void rows_integer(row_writer *rows, int64_t number)
+{
+    if (number >= 0) {
+        rows_count(rows, (uint64_t)number);
+    } else {
+        rows_real(rows, (double)number, 17);
+    }
+}
+
+void rows_real(row_writer *rows, double number, int digits)
+{
+    begin_cell(rows);
+    if (rows->as_json) {
+        json_out_real(&rows->json, number);
+    } else if (!isnan(number)) {
+        fprintf(rows->file, "%.*g", digits, number == 0 ? 0 : number); /* no "-0" */
+    }
+    end_cell(rows);
+}
+
+void rows_end(row_writer *rows)
+{
+    if (rows->as_json) {
+        json_out_close(&rows->json, ']');
+    }
+}
+
+/* ---- files ---- */
+
+static int cannot_write(const char *path, int reason)
+{
+    terminal_message("cannot write %s: %s", path, reason ? strerror(reason) : "a write failed");
+    return EXIT_SYSTEM;
+}
+
+int result_open(result_file *result, const char *path)
+{
+    struct stat known;
+    *result = (result_file){.path = path};
+    if (strcmp(path, "-") == 0) {
+        result->file = stdout;
+        return EXIT_OK;
+    }
+    /* A pipe or a device is written to as it is. */
+    if (stat(path, &known) == 0 && !S_ISREG(known.st_mode)) {
+        result->file = S_ISDIR(known.st_mode) ? NULL : fopen(path, "w");
+        return result->file ? EXIT_OK : cannot_write(path, S_ISDIR(known.st_mode) ? EISDIR : errno);
+    }
+    size_t size = strlen(path) + 8;
+    result->temporary = terminal_allocate(size, 1);
+    snprintf(result->temporary, size, "%s.XXXXXX", path);
+    int descriptor = mkstemp(result->temporary);
+    if (descriptor >= 0) {
+        mode_t mask = umask(0);
+        umask(mask);
+        (void)fchmod(descriptor, 0666 & ~mask);
+        result->file = fdopen(descriptor, "w");
+    }
+    if (!result->file) {
+        int code = cannot_write(path, errno);
+        if (descriptor >= 0) {
+            close(descriptor);
+            unlink(result->temporary);
+        }
+        free(result->temporary);
+        *result = (result_file){0};
+        return code;
+    }
+    interrupt_poll(true);
+    return EXIT_OK;
+}
+
+int result_close(result_file *result, int code)
+{
+    if (!result->file || result->file == stdout) {
+        *result = (result_file){0};
+        return code;
+    }
+    errno = 0;
+    bool failed = ferror(result->file) || fflush(result->file) != 0 ||
+                  (result->temporary && fsync(fileno(result->file)) != 0);
+    int reason = errno;
+    if (fclose(result->file) != 0 && !failed) {
+        failed = true;
+        reason = errno;
+    }
+    if (code == EXIT_OK && !failed && result->temporary) {
+        failed = rename(result->temporary, result->path) != 0;
+        reason = errno;
+    }
+    if (code == EXIT_OK && failed) {
+        code = cannot_write(result->path, reason);
+    }
+    if (code != EXIT_OK && result->temporary) {
+        unlink(result->temporary);
+    }
+    interrupt_poll(false);
+    free(result->temporary);
+    *result = (result_file){0};
+    return code;
+}

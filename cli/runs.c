@@ -1,0 +1,288 @@
+/* runs.c - what the commands that use a run share; see runs.h.
+ *
+ * Contents: opening, options, names, models.
+ */
+#include "runs.h"
+#include "forests.h"
+#include "terminal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- opening ---- */
+
+int run_open(const cli_arguments *parsed, phl_run **run)
+{
+    phl_error error = {0};
+    return phl_run_open(parsed->operands[0], run, &error) == PHL_OK
+               ? EXIT_OK
+               : library_error(parsed->command, &error);
+}
+
+int run_open_trained(const cli_arguments *parsed, phl_run **run)
+{
+    int code = run_open(parsed, run);
+    for (size_t i = 0; code == EXIT_OK && i < phl_run_classes(*run); i++) {
+        if (phl_model_draws(phl_run_model(*run, i)) == 0) {
+            terminal_message("%s: training was interrupted before the model%s%s had an iteration; "
+                             "train again",
+                             parsed->operands[0], phl_run_per_class(*run) ? " of class " : "",
+                             phl_run_per_class(*run) ? phl_run_class_name(*run, i) : "");
+            code = EXIT_DATA;
+        }
+    }
+    return code;
+}
+
+/* Labels that training did not see are no error: say how many there are. */
+static void note_unseen(const phl_run *run, const phl_forest *forest)
+{
+    int32_t *known = labels_in_run(run, forest);
+    uint64_t nodes = 0, labels = 0;
+    const char *first = NULL;
+    for (size_t s = 0; s < phl_forest_subtrees(forest); s++) {
+        int32_t label = phl_subtree_label(forest, (uint32_t)s);
+        if (label == PHL_UNKNOWN || known[label] >= 0) {
+            continue;
+        }
+        nodes += (uint64_t)phl_subtree_multiplicity(forest, (uint32_t)s);
+        if (known[label] == -1) {
+            known[label] = -2; /* counted */
+            labels++;
+            first = first ? first : phl_forest_label_name(forest, label);
+        }
+    }
+    if (nodes) {
+        char of_labels[80], of_nodes[80], name[200];
+        number_of(labels, "label", "labels", of_labels, sizeof of_labels);
+        number_of(nodes, "node", "nodes", of_nodes, sizeof of_nodes);
+        text_printable(first, 40, name, sizeof name);
+        terminal_message("note: %s (%s) never seen in training, such as '%s'", of_labels, of_nodes,
+                         name);
+    }
+    free(known);
+}
+
+int forest_read_for(const cli_arguments *parsed, const phl_run *run, phl_forest **forest)
+{
+    int code =
+        forest_read_paths(parsed, parsed->operands + 1, parsed->n_operands - 1, forest, NULL);
+    if (code == EXIT_OK && !arguments_flag(parsed, "quiet")) {
+        if (phl_forest_trees(*forest) == 0) {
+            terminal_message("note: there is no tree in the input");
+        }
+        note_unseen(run, *forest);
+    }
+    return code;
+}
+
+int run_and_forest(const cli_arguments *parsed, phl_run **run, phl_forest **forest)
+{
+    int code = run_open_trained(parsed, run);
+    return code == EXIT_OK ? forest_read_for(parsed, *run, forest) : code;
+}
+
+/* ---- options ---- */
+
+int threads_of(const cli_arguments *parsed)
+{
+    return (int)arguments_integer(parsed, "threads");
+}
+
+bool structure_of(const cli_arguments *parsed)
+{
+    return strcmp(arguments_choice(parsed, "structure"), "slots") == 0;
+}
+
+phl_class_prior class_prior_of(const cli_arguments *parsed)
+{
+    bool empirical = strcmp(arguments_choice(parsed, "class-prior"), "empirical") == 0;
+    return empirical ? PHL_PRIOR_EMPIRICAL : PHL_PRIOR_UNIFORM;
+}
+
+bool choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code)
+{
+    size_t n = phl_model_draws(model);
+    *draw = (size_t)arguments_integer(parsed, "draw"); /* 0 without: EM has one draw */
+    if (*draw < n) {
+        return true;
+    }
+    *code = usage_error(parsed->command, "option --draw: found '%zu', but the model has %zu %s%s",
+                        *draw, n, n == 1 ? "draw" : "draws", n == 1 ? ", number 0" : "");
+    return false;
+}
+
+const char *stop_in_words(const phl_model *model)
+{
+    const char *reason = phl_model_stop_reason(model);
+    if (strcmp(reason, "tolerance") == 0) {
+        return "a gain below --tolerance";
+    }
+    if (strcmp(reason, "iterations") == 0) {
+        return "the limit of --iterations";
+    }
+    return strcmp(reason, "interrupted") == 0 ? "an interruption" : reason;
+}
+
+/* ---- names ---- */
+
+char *tree_source(const phl_forest *forest, size_t tree, char *buffer)
+{
+    const char *file = phl_tree_file(forest, tree);
+    uint64_t line = phl_tree_line(forest, tree);
+    if (!file) {
+        buffer[0] = '\0';
+    } else if (line) {
+        snprintf(buffer, SOURCE_SIZE, "%.4096s:%" PRIu64, file, line);
+    } else {
+        snprintf(buffer, SOURCE_SIZE, "%.4096s", file);
+    }
+    return buffer;
+}
+
+const char *tree_class_name(const phl_forest *forest, size_t tree)
+{
+    int32_t number = phl_tree_class(forest, tree);
+    return number == PHL_NO_CLASS ? NULL : phl_forest_class_name(forest, number);
+}
+
+const char *forest_label(const phl_forest *forest, int32_t label)
+{
+    return label == PHL_UNKNOWN ? NULL : phl_forest_label_name(forest, label);
+}
+
+typedef struct named_label {
+    const char *name;
+    int32_t number;
+} named_label;
+
+static int compare_labels(const void *a, const void *b)
+{
+    return strcmp(((const named_label *)a)->name, ((const named_label *)b)->name);
+}
+
+int32_t *labels_in_run(const phl_run *run, const phl_forest *forest)
+{
+    size_t n = phl_run_labels(run), m = phl_forest_labels(forest);
+    named_label *known = terminal_allocate(n, sizeof *known);
+    int32_t *map = terminal_allocate(m, sizeof *map);
+    for (size_t i = 0; i < n; i++) {
+        known[i] = (named_label){phl_run_label_name(run, i), (int32_t)i};
+    }
+    qsort(known, n, sizeof *known, compare_labels);
+    for (size_t i = 0; i < m; i++) {
+        named_label wanted = {phl_forest_label_name(forest, (int32_t)i), 0};
+        const named_label *found = bsearch(&wanted, known, n, sizeof *known, compare_labels);
+        map[i] = found ? found->number : -1;
+    }
+    free(known);
+    return map;
+}
+
+const char **probability_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
+                                 const char *(*name)(const phl_run *, size_t), size_t n)
+{
+    const char **columns = terminal_allocate(n_fixed + n, sizeof *columns);
+    memcpy(columns, fixed, n_fixed * sizeof *columns);
+    for (size_t i = 0; i < n; i++) {
+        size_t size = strlen(name(run, i)) + 4;
+        char *column = terminal_allocate(size, 1);
+        snprintf(column, size, "p(%s)", name(run, i));
+        columns[n_fixed + i] = column;
+    }
+    return columns;
+}
+
+void probability_columns_free(const char **columns, size_t n_fixed, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free((char *)columns[n_fixed + i]);
+    }
+    free(columns);
+}
+
+char *class_names(const phl_run *run, char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        char name[100];
+        text_printable(phl_run_class_name(run, i), 20, name, sizeof name);
+        if (used + strlen(name) + 8 > size) {
+            snprintf(buffer + used, size - used, ", ...");
+            break;
+        }
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? ", " : "", name);
+    }
+    return buffer;
+}
+
+/* ---- models ---- */
+
+size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code)
+{
+    char names[300];
+    if (!phl_run_per_class(run)) {
+        *code = usage_error(parsed->command,
+                            "%s was not trained with --per-class: it has one model for all trees, "
+                            "none for class '%s'",
+                            parsed->operands[0], name);
+        return SIZE_MAX;
+    }
+    int found = phl_run_find_class(run, name);
+    if (found < 0) {
+        *code = usage_error(parsed->command, "class '%s' was never trained; %s has %s", name,
+                            parsed->operands[0], class_names(run, names, sizeof names));
+        return SIZE_MAX;
+    }
+    return (size_t)found;
+}
+
+static int no_model(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
+                    size_t tree)
+{
+    char source[SOURCE_SIZE], names[300], label[40];
+    const char *name = tree_class_name(forest, tree);
+    const char *where = tree_source(forest, tree, source);
+    class_names(run, names, sizeof names);
+    snprintf(label, sizeof label, "tree %zu", tree);
+    if (name) {
+        terminal_message("%s: class '%s' was never trained; choose one of the run's classes with "
+                         "--class: %s",
+                         *where ? where : label, name, names);
+        return EXIT_DATA;
+    }
+    return usage_error(parsed->command,
+                       "%s: the tree has no class, and %s has a model for each class; choose one "
+                       "with --class: %s",
+                       *where ? where : label, parsed->operands[0], names);
+}
+
+size_t *models_of_trees(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
+                        int *code)
+{
+    size_t n = phl_forest_trees(forest), n_classes = phl_forest_classes(forest);
+    size_t *models = terminal_allocate(n, sizeof *models);
+    int *of_class = terminal_allocate(n_classes, sizeof *of_class);
+    if (!phl_run_per_class(run)) {
+        free(of_class);
+        return models;
+    }
+    for (size_t c = 0; c < n_classes; c++) {
+        of_class[c] = phl_run_find_class(run, phl_forest_class_name(forest, (int32_t)c));
+    }
+    for (size_t t = 0; t < n; t++) {
+        int32_t class_index = phl_tree_class(forest, t);
+        int model = class_index == PHL_NO_CLASS ? -1 : of_class[class_index];
+        if (model < 0) {
+            *code = no_model(parsed, run, forest, t);
+            free(models);
+            models = NULL;
+            break;
+        }
+        models[t] = (size_t)model;
+    }
+    free(of_class);
+    return models;
+}

@@ -1,0 +1,105 @@
+/* runs.h - what the commands that use a run share: opening it, reading trees for it, which model is
+ * for which tree, and the options all of them have.
+ */
+#ifndef PHLOEM_CLI_RUNS_H
+#define PHLOEM_CLI_RUNS_H
+
+#include "options.h"
+
+#define OPTION_JSON_ROW(what_)                                                                     \
+    {                                                                                              \
+        .name = "json", .type = OPTION_FLAG, .help = what_                                         \
+    }
+#define OPTION_DRAW_ROW                                                                            \
+    {                                                                                              \
+        .name = "draw", .type = OPTION_INTEGER, .argument = "N", .least = 0, .most = SIZE_MAX,     \
+        .fallback_note = "the best one", .help = "draw of the model to use, counted from 0"        \
+    }
+#define OPTION_STRUCTURE_ROW(default_)                                                             \
+    {                                                                                              \
+        .name = "structure", .type = OPTION_CHOICE, .argument = "WHAT", .choices = "slots|none",   \
+        .fallback = default_,                                                                      \
+        .help = "slots: the shape of a tree counts too (which slots are empty, a leaf, a node "    \
+                "with children); none: labels given the shape alone"                               \
+    }
+#define OPTION_CLASS_PRIOR_ROW                                                                     \
+    {                                                                                              \
+        .name = "class-prior", .type = OPTION_CHOICE, .argument = "WHAT",                          \
+        .choices = "uniform|empirical", .fallback = "uniform",                                     \
+        .help = "probability of the classes before a tree is seen: all equal, or as in training"   \
+    }
+#define RUN_AND_TREES "RUN IN..."
+#define RUN_AND_TREES_HELP                                                                         \
+    "a file written by 'phloem train', then trees: files, folders (every file below with a known " \
+    "ending), or '-' for standard input"
+
+/* Open the run named by the first operand.  Returns an exit code. */
+int run_open(const cli_arguments *parsed, phl_run **run);
+/* The same, refusing a run with a class that an interruption left untrained. */
+int run_open_trained(const cli_arguments *parsed, phl_run **run);
+
+/* Read the trees of the other operands; labels that the run does not know are counted and noted.
+ * Returns an exit code. */
+int forest_read_for(const cli_arguments *parsed, const phl_run *run, phl_forest **forest);
+/* Both; *run and *forest are to be freed in any case. */
+int run_and_forest(const cli_arguments *parsed, phl_run **run, phl_forest **forest);
+
+/* Value of --threads for the library. */
+int threads_of(const cli_arguments *parsed);
+bool structure_of(const cli_arguments *parsed);
+phl_class_prior class_prior_of(const cli_arguments *parsed);
+/* Value of --draw, or the draw to use without; false after saying that there is none such. */
+bool choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code);
+
+/* Why the training of a model ended: "stopped by ...". */
+const char *stop_in_words(const phl_model *model);
+
+/* "file:line", "file" or "" into buffer.  Returns buffer. */
+enum { SOURCE_SIZE = 4200 };
+char *tree_source(const phl_forest *forest, size_t tree, char *buffer);
+/* Name of a tree's class, NULL without. */
+const char *tree_class_name(const phl_forest *forest, size_t tree);
+/* Name of a label of the forest, NULL for an unknown one. */
+const char *forest_label(const phl_forest *forest, int32_t label);
+
+/* For each label of the forest its number in the run, or -1; to be freed. */
+int32_t *labels_in_run(const phl_run *run, const phl_forest *forest);
+
+/* Columns for a row_writer: the fixed ones, then "p(NAME)" for each of n names of the run. */
+const char **probability_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
+                                 const char *(*name)(const phl_run *, size_t), size_t n);
+void probability_columns_free(const char **columns, size_t n_fixed, size_t n);
+
+/* "a, b, c" of the run's classes, cut when long. */
+char *class_names(const phl_run *run, char *buffer, size_t size);
+/* Number of the class of that name; SIZE_MAX after saying that it was never trained. */
+size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code);
+
+/* For each tree the number of the model that is for it: the model, or the one of the tree's class.
+ * To be freed; NULL after saying what is wrong. */
+size_t *models_of_trees(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
+                        int *code);
+
+/* ---- trees by model (groups.c) ---- */
+
+typedef struct tree_group {
+    const phl_model *model;
+    size_t n, *trees;         /* ascending; NULL: all */
+    const phl_forest *forest; /* of these trees alone */
+    phl_forest *own;          /* the same if it was made for the group, else NULL */
+} tree_group;
+
+typedef struct tree_groups {
+    size_t n, n_trees;
+    tree_group *groups;
+} tree_groups;
+
+/* Returns an exit code; clear in any case. */
+int groups_make(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
+                tree_groups *groups);
+/* One forest in the order of trees from one a group; takes them over, on failure too. */
+int groups_join(const cli_arguments *parsed, const tree_groups *groups, phl_forest **parts,
+                phl_forest **joined);
+void groups_clear(tree_groups *groups);
+
+#endif

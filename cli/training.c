@@ -1,0 +1,173 @@
+/* training.c - the options that say how to train; see training.h. */
+#include "training.h"
+#include "forests.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "runs.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const cli_option training_rows[] = {
+    {.name = "model",
+     .letter = 'm',
+     .type = OPTION_CHOICE,
+     .argument = "MODEL",
+     .choices = "tf|sp|full|td",
+     .fallback = "tf",
+     .help = "tf: factorised, bottom-up, learns which child positions matter; sp: switching "
+             "parent, bottom-up; full: a table over all joint states of the children; td: "
+             "top-down"},
+    {.name = "learner",
+     .type = OPTION_CHOICE,
+     .argument = "LEARNER",
+     .choices = "em|gibbs",
+     .fallback_note = "gibbs for tf, em otherwise",
+     .help = "gibbs: draws from the posterior; em: expectation maximisation, for tf with "
+             "--partition"},
+    {.name = "iterations",
+     .letter = 'i',
+     .type = OPTION_INTEGER,
+     .argument = "N",
+     .least = 1,
+     .most = 1000000000,
+     .fallback_note = "em 100, gibbs 200",
+     .help = "iterations at most; of the sampler, warm-up included"},
+    {.name = "restarts",
+     .type = OPTION_INTEGER,
+     .argument = "N",
+     .least = 1,
+     .most = 1000000,
+     .fallback = "1",
+     .help = "em: random starts, of which the best is kept"},
+    {.name = "tolerance",
+     .type = OPTION_REAL,
+     .argument = "X",
+     .low = 0,
+     .high = 1,
+     .fallback = "1e-6",
+     .help = "em: stop when an iteration gains relatively less; 0: never"},
+    {.name = "smoothing",
+     .type = OPTION_REAL,
+     .argument = "S",
+     .low = 0,
+     .high = HUGE_VAL,
+     .fallback = "0.01",
+     .help = "em: prior Dir(1 + S) on every table; 0: maximum likelihood"},
+    {.name = "partition",
+     .type = OPTION_PATH,
+     .argument = "FILE",
+     .help = "tf: hold these active slots and blocks fixed, JSON as in 'show --json'"},
+    {.name = "memory-limit",
+     .type = OPTION_SIZE,
+     .argument = "SIZE",
+     .fallback_note = "half of the machine's memory",
+     .help = "refuse a model that needs more, for example 500M or 2G"},
+    OPTION_SEED_ROW,
+};
+const option_group training_options = {"Training", training_rows,
+                                       sizeof training_rows / sizeof *training_rows};
+
+/* A whole text file; NULL after saying why not. */
+static char *read_text(const char *path)
+{
+    enum { MOST = 1 << 26 };
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        terminal_message("cannot open %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    size_t used = 0, capacity = 1 << 12, got;
+    char *text = terminal_allocate(capacity, 1);
+    errno = 0;
+    while ((got = fread(text + used, 1, capacity - used - 1, file)) > 0 && used < MOST) {
+        used += got;
+        if (used + 1 == capacity) {
+            char *grown = terminal_allocate(2 * capacity, 1);
+            memcpy(grown, text, used);
+            free(text);
+            text = grown;
+            capacity *= 2;
+        }
+    }
+    bool failed = ferror(file) || used >= MOST;
+    if (failed) {
+        terminal_message("cannot read %s: %s", path, errno ? strerror(errno) : "it is too long");
+        free(text);
+        text = NULL;
+    } else {
+        text[used] = '\0';
+    }
+    fclose(file);
+    return text;
+}
+
+int training_begin(const cli_arguments *parsed, void *context, training *how)
+{
+    phl_train_options *o = &how->options;
+    const char *partition = arguments_path(parsed, "partition");
+    *how = (training){0};
+    phl_train_options_init(o);
+    o->kind = phl_kind_find(arguments_choice(parsed, "model"));
+    if (o->kind != PHL_TF && partition) {
+        return usage_error(parsed->command, "option --partition is for --model tf, not for %s",
+                           phl_kind_name(o->kind));
+    }
+    if (partition && !(how->partition = read_text(partition))) {
+        return EXIT_SYSTEM;
+    }
+    how->command_line = arguments_line(parsed);
+    o->partition = how->partition;
+    o->command_line = how->command_line;
+    o->threads = threads_of(parsed);
+    if (arguments_given(parsed, "iterations")) {
+        o->iterations = (size_t)arguments_integer(parsed, "iterations");
+    }
+    if (arguments_given(parsed, "learner")) {
+        o->learner = strcmp(arguments_choice(parsed, "learner"), "em") == 0 ? PHL_LEARNER_EM
+                                                                            : PHL_LEARNER_GIBBS;
+    }
+    o->restarts = (size_t)arguments_integer(parsed, "restarts");
+    o->tolerance = arguments_real(parsed, "tolerance");
+    o->smoothing = arguments_real(parsed, "smoothing");
+    o->memory_limit = arguments_size(parsed, "memory-limit");
+    o->progress = progress_training;
+    o->report = progress_report;
+    o->cancel = interrupt_asked;
+    o->context = context;
+    int code = training_read_gibbs(parsed, how);
+    return code == EXIT_OK ? arguments_seed(parsed, &o->seed) : code;
+}
+
+void training_clear(training *how)
+{
+    free(how->partition);
+    free(how->command_line);
+    free(how->sizes);
+    *how = (training){0};
+}
+
+void training_describe_forest(const phl_forest *forest)
+{
+    char trees[80], nodes[80], subtrees[80], labels[80];
+    number_of(phl_forest_trees(forest), "tree", "trees", trees, sizeof trees);
+    number_of(forest_nodes(forest), "node", "nodes", nodes, sizeof nodes);
+    number_of(phl_forest_subtrees(forest), "distinct subtree", "distinct subtrees", subtrees,
+              sizeof subtrees);
+    number_of(phl_forest_labels(forest), "label", "labels", labels, sizeof labels);
+    terminal_message("%s, %s, %s, %s, largest slot %u", trees, nodes, subtrees, labels,
+                     (unsigned)phl_forest_max_slot(forest));
+}
+
+void training_describe_means(const training *how, char *text, size_t size)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = how->options.threads ? how->options.threads : (int)(cores > 0 ? cores : 1);
+    snprintf(text, size, "seed %" PRIu64 ", %d %s", how->options.seed, threads,
+             threads == 1 ? "thread" : "threads");
+}

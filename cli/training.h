@@ -1,0 +1,32 @@
+/* training.h - the options that say how to train, shared by train and evaluate. */
+#ifndef PHLOEM_CLI_TRAINING_H
+#define PHLOEM_CLI_TRAINING_H
+
+#include "options.h"
+
+extern const option_group training_options; /* --model, --learner ... --seed */
+extern const option_group gibbs_options;    /* --warmup, --chains ... (training_gibbs.c) */
+
+enum { MOST_STATES = 100000 };
+
+typedef struct training {
+    phl_train_options options; /* states and per_class are the command's to set */
+    char *partition;           /* text of the --partition file */
+    char *command_line;
+    uint32_t *sizes; /* --k */
+} training;
+
+/* Fill in the options as given; the callbacks report to `context`, which begins with a
+ * progress_line.  Returns an exit code; clear in any case. */
+int training_begin(const cli_arguments *parsed, void *context, training *how);
+void training_clear(training *how);
+
+/* The options of the sampler; called by training_begin. */
+int training_read_gibbs(const cli_arguments *parsed, training *how);
+
+/* Say on standard error what will be trained on. */
+void training_describe_forest(const phl_forest *forest);
+/* "seed 42, 2 threads" */
+void training_describe_means(const training *how, char *text, size_t size);
+
+#endif

@@ -1,0 +1,89 @@
+/* gibbs.h - the Bayesian learner of tf: one chain of the blocked sampler.
+ *
+ * One iteration (DESIGN section 4):
+ *   1. hidden states given parameters: exact, as count splitting over distinct subtrees (split.c);
+ *   2. partitions given hidden states and lambda0, with lambda integrated out (partition_moves.c);
+ *   3. lambda0 by table counts with lambda integrated out, and only then lambda, pi, b, o.
+ * Random numbers are a function of (seed, purpose; stream, iteration, item), so a chain can be taken
+ * up at any iteration from (params, log lambda0, alpha, alpha0) alone.
+ */
+#ifndef PHL_LEARN_GIBBS_H
+#define PHL_LEARN_GIBBS_H
+
+#include "learn/partitions.h"
+#include "model/infer.h"
+
+typedef struct phl_gibbs_options {
+    double alpha, alpha0, beta, gamma, delta;
+    double slot_support;
+    phl_partition_prior prior;
+    bool fixed_partitions; /* step 2 is left out */
+    bool update_concentration;
+    double anneal_start;   /* T0 >= 1 */
+    uint64_t anneal_end;   /* m0: the iteration the temperature has come down to 1 */
+    uint64_t seed, stream;
+    int threads; /* for the upward pass */
+} phl_gibbs_options;
+
+/* Counts of hidden states and labels. */
+typedef struct phl_gibbs_counts {
+    int64_t *state;    /* [n][C] occurrences of each distinct subtree by state */
+    int64_t *prior;    /* [L][C] leaves */
+    int64_t *emission; /* [M + 1][C] */
+    int64_t *core;     /* soft: [core_rows][C]; hard: the cells of the partitions */
+    int64_t **mode;    /* soft: per mode [C + 1][k] */
+} phl_gibbs_counts;
+
+typedef struct phl_gibbs {
+    phl_gibbs_options options;
+    const phl_index *index;      /* borrowed */
+    const uint32_t *label_row;   /* borrowed */
+    phl_params *params;
+    phl_upward *upward;
+    phl_rows *rows;
+    phl_partitions *partitions;
+    phl_gibbs_counts counts;
+    phl_params *shape_counts;    /* shape and root_kind of the data: they never change */
+    double *log_lambda0;         /* [C] */
+    double alpha, alpha0;
+    uint64_t iteration;          /* iterations done */
+    int64_t *root_count;         /* [n] trees with that root */
+    /* Figures of the iteration done last. */
+    double log_likelihood; /* of the parameters that entered it */
+    double log_joint;      /* log p(x, Q, c | lambda0) with lambda, pi, b integrated out */
+    double temperature;
+    /* Work space. */
+    double *weights;
+    size_t weight_capacity;
+    int64_t *drawn;
+    size_t drawn_capacity;
+    double *log_row; /* [max(C, M + 1)] twice */
+} phl_gibbs;
+
+/* A chain at its start: one random eligible slot (or slots_min of them) with a random partition into
+ * two blocks, all tables uniform, so that the first hidden states are uniform.  fixed: partitions to
+ * start from and, with options->fixed_partitions, to keep. */
+phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, uint32_t states,
+                            uint32_t labels, const phl_mode *fixed, uint32_t n_fixed,
+                            const phl_gibbs_options *options, phl_gibbs **gibbs,
+                            phl_error *error);
+void phl_gibbs_free(phl_gibbs *gibbs);
+
+/* One iteration. */
+phl_status phl_gibbs_step(phl_gibbs *gibbs, phl_error *error);
+
+/* Its three parts, for tests. */
+phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error);
+phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_error *error);
+phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error);
+
+/* Go over to soft clustering: kappa = 0.9 hard + 0.1 / k, sizes kept; later steps are soft. */
+phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error);
+
+/* log p(labels) of the training trees, after an upward pass. */
+double phl_gibbs_likelihood(const phl_gibbs *gibbs);
+
+/* T(m) = max(T0^(1 - m / m0), 1). */
+double phl_gibbs_temperature(const phl_gibbs_options *options, uint64_t iteration);
+
+#endif

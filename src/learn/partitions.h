@@ -1,0 +1,92 @@
+/* partitions.h - partitions of the child values of every eligible slot, and the moves that change
+ * them, with lambda integrated out.
+ *
+ * The target of every move, given the rows (hidden states) and lambda0, is
+ *   prod over cells z of B(alpha lambda0 + n_z) / B(alpha lambda0)  x  prod over slots p(k) / S(C+1, k)
+ * to the power 1 / temperature, confined to: the number of active slots (k > 1) in [slots_min,
+ * slots_max], at most core_max cells, and fixed sizes if asked for (DESIGN sections 2 and 4).
+ */
+#ifndef PHL_LEARN_PARTITIONS_H
+#define PHL_LEARN_PARTITIONS_H
+
+#include "base/numeric.h"
+#include "learn/rows.h"
+#include "model/params.h"
+
+typedef struct phl_partition_prior {
+    double phi;
+    uint32_t slots_min, slots_max; /* active slots */
+    uint64_t core_max;             /* cells */
+    const uint32_t *fixed;         /* [E] size of each eligible slot; NULL: sizes are learned */
+} phl_partition_prior;
+
+/* Moves tried and changes made, by type. */
+typedef struct phl_move_count {
+    uint64_t tried, changed;
+} phl_move_count;
+
+typedef struct phl_partitions {
+    phl_rows *rows; /* borrowed */
+    phl_partition_prior prior;
+    uint32_t states, n_eligible;
+    uint32_t *size;   /* [E] k */
+    uint32_t *block;  /* [E][C + 1] blocks 0 .. k - 1, none empty */
+    uint32_t n_active;
+    size_t *stride;   /* [E] cells a step of the slot's block; 0 when inactive */
+    size_t n_cells;
+    int64_t *cells;   /* [n_cells][C] n_z(j) */
+    size_t cell_capacity;
+
+    double alpha;
+    phl_rising *rising;      /* [C] log (alpha lambda0_j)_n */
+    phl_rising rising_total; /* log (alpha)_n */
+    phl_stirling stirling;   /* up to C + 1 */
+
+    /* Work space. */
+    int64_t *gathered; /* [n_cells][C] counts of the values that would move, by the rest of the cell */
+    size_t gathered_capacity;
+    uint32_t *touched; /* cells of `gathered` in use */
+    size_t n_touched, touched_capacity;
+    bool *is_touched;
+    size_t is_touched_capacity;
+    double *weights;   /* [C + 2] */
+    bool *moved;       /* [C + 1] */
+    int64_t *other;    /* cells of a proposal of the carry move */
+    size_t other_capacity;
+    phl_move_count reassigned, split, merged, carried;
+} phl_partitions;
+
+phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prior,
+                                 phl_partitions **partitions, phl_error *error);
+void phl_partitions_free(phl_partitions *partitions);
+
+/* alpha and log lambda0 [C] for the moves to come. */
+phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
+                                   const double *log_lambda0, phl_error *error);
+
+/* The rows are new: their cells and the counts of all cells. */
+phl_status phl_partitions_count(phl_partitions *partitions, phl_error *error);
+
+/* Log of the target at temperature 1: all cells, prior included. */
+double phl_partitions_score(const phl_partitions *partitions);
+double phl_partitions_log_prior(const phl_partitions *partitions); /* -inf outside the confines */
+
+/* (a) One value of slot e to any block or a new one, drawn from its exact conditional. */
+phl_status phl_partitions_reassign(phl_partitions *partitions, uint32_t e, uint32_t value,
+                                   double temperature, phl_rng *rng, phl_error *error);
+/* (b) Two values drawn at random: their common block is split between them, the others going either
+ * way by a fair coin; or their two blocks are merged. */
+phl_status phl_partitions_split_merge(phl_partitions *partitions, uint32_t e, double temperature,
+                                      phl_rng *rng, phl_error *error);
+/* (c) The partition of a random active slot goes over to a random inactive one. */
+phl_status phl_partitions_carry(phl_partitions *partitions, double temperature, phl_rng *rng,
+                                phl_error *error);
+
+/* One sweep: every value of every slot in random order, a split or merge a slot, a few carries. */
+phl_status phl_partitions_sweep(phl_partitions *partitions, double temperature, phl_rng *rng,
+                                phl_error *error);
+
+/* The active slots as modes of a model (block arrays borrowed); returns how many. */
+uint32_t phl_partitions_modes(const phl_partitions *partitions, phl_mode *modes);
+
+#endif

@@ -1,0 +1,438 @@
+/* params.c - making, checking and listing the parameters of a model; see params.h. */
+#include "model/params.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const struct {
+    phl_kind kind;
+    const char *name;
+} kinds[] = {{PHL_SP, "sp"}, {PHL_FULL, "full"}, {PHL_TF, "tf"}, {PHL_TD, "td"}};
+
+const char *phl_kind_name(phl_kind kind)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].kind == kind) {
+            return kinds[i].name;
+        }
+    }
+    return "none";
+}
+
+phl_kind phl_kind_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(kinds[i].name, name) == 0) {
+            return kinds[i].kind;
+        }
+    }
+    return (phl_kind)0;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Sizes
+ * ------------------------------------------------------------------------------------------- */
+
+/* Doubles of each table; all in floating point, so that huge sizes do not overflow. */
+struct sizes {
+    double prior, emission, switching, transition, root, core, modes, shape;
+};
+
+static struct sizes measure(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
+                            const phl_mode *modes, uint32_t n_modes)
+{
+    double c = states, l = slots, m = labels;
+    struct sizes sizes = {.emission = (m + 2) * c, .shape = 3 * l};
+    sizes.prior = kind == PHL_TD ? 0 : (l + 1) * c;
+    if (kind == PHL_SP) {
+        sizes.switching = l;
+        sizes.transition = l * (c + 1) * c;
+    } else if (kind == PHL_TD) {
+        sizes.root = c;
+        sizes.transition = (l + 1) * c * c;
+    } else if (kind == PHL_FULL) {
+        sizes.core = pow(c + 1, l) * c;
+        sizes.modes = l * (c + 1) / 2;
+    } else {
+        sizes.core = c;
+        for (uint32_t a = 0; a < n_modes; a++) {
+            sizes.core *= modes[a].size;
+            sizes.modes += (c + 1) * (modes[a].matrix != NULL ? modes[a].size : 0.5);
+        }
+    }
+    return sizes;
+}
+
+uint64_t phl_params_bytes(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
+                          const phl_mode *modes, uint32_t n_modes)
+{
+    struct sizes s = measure(kind, states, slots, labels, modes, n_modes);
+    double bytes = 8.0 * (s.prior + s.emission + s.switching + s.transition + s.root + s.core +
+                          s.modes + s.shape);
+    return bytes < 1.8e19 ? (uint64_t)bytes : UINT64_MAX;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Making
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status copy_mode(const phl_mode *from, uint32_t states, phl_mode *to, phl_error *error)
+{
+    size_t values = (size_t)states + 1;
+    to->slot = from->slot;
+    to->size = from->size;
+    if (from->block != NULL) {
+        to->block = phl_alloc(values, sizeof *to->block, error);
+        if (to->block == NULL) {
+            return PHL_ERR_MEMORY;
+        }
+        memcpy(to->block, from->block, values * sizeof *to->block);
+    } else {
+        to->matrix = phl_alloc_zero(values * from->size, sizeof *to->matrix, error);
+        if (to->matrix == NULL) {
+            return PHL_ERR_MEMORY;
+        }
+        if (from->matrix != NULL) {
+            memcpy(to->matrix, from->matrix, values * from->size * sizeof *to->matrix);
+        }
+    }
+    return PHL_OK;
+}
+
+/* The identity partition of one slot. */
+static phl_status identity_mode(uint32_t slot, uint32_t states, phl_mode *mode, phl_error *error)
+{
+    mode->slot = slot;
+    mode->size = states + 1;
+    mode->block = phl_alloc((size_t)states + 1, sizeof *mode->block, error);
+    if (mode->block == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (uint32_t q = 0; q <= states; q++) {
+        mode->block[q] = q;
+    }
+    return PHL_OK;
+}
+
+static phl_status make_modes(phl_params *params, const phl_mode *modes, uint32_t n_modes,
+                             phl_error *error)
+{
+    bool full = params->kind == PHL_FULL;
+    uint32_t count = full ? params->slots : n_modes;
+    params->mode_of_slot =
+        phl_alloc_zero((size_t)params->slots + 2, sizeof *params->mode_of_slot, error);
+    params->modes = phl_alloc_zero(count, sizeof *params->modes, error);
+    if (params->mode_of_slot == NULL || params->modes == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    params->n_modes = count;
+    params->core_rows = 1;
+    for (uint32_t a = 0; a < count; a++) {
+        phl_status status = full ? identity_mode(a + 1, params->states, &params->modes[a], error)
+                                 : copy_mode(&modes[a], params->states, &params->modes[a], error);
+        if (status != PHL_OK) {
+            return status;
+        }
+        params->soft = params->soft || params->modes[a].matrix != NULL;
+        params->core_rows *= params->modes[a].size;
+        params->mode_of_slot[params->modes[a].slot] = a + 1;
+    }
+    return PHL_OK;
+}
+
+static phl_status allocate(double **table, double count, phl_error *error)
+{
+    if (count > 0) {
+        *table = phl_alloc_zero((size_t)count, sizeof **table, error);
+    }
+    return count > 0 && *table == NULL ? PHL_ERR_MEMORY : PHL_OK;
+}
+
+static phl_status check_modes(uint32_t states, uint32_t slots, const phl_mode *modes,
+                              uint32_t n_modes, phl_error *error)
+{
+    if (n_modes > PHL_MAX_MODES) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "%u active slots, expected at most %d",
+                         n_modes, PHL_MAX_MODES);
+    }
+    for (uint32_t a = 0; a < n_modes; a++) {
+        const phl_mode *mode = &modes[a];
+        if (mode->slot < 1 || mode->slot > slots || (a > 0 && mode->slot <= modes[a - 1].slot)) {
+            return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                             "active slot %u: expected ascending slots from 1 to %u", mode->slot,
+                             slots);
+        }
+        if (mode->size < 1 || mode->size > states + 1) {
+            return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                             "slot %u has %u blocks, expected 1 to %u", mode->slot, mode->size,
+                             states + 1);
+        }
+    }
+    return PHL_OK;
+}
+
+phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
+                             const phl_mode *modes, uint32_t n_modes, uint64_t memory_limit,
+                             phl_params **params, phl_error *error)
+{
+    if (states < 1 || states > 100000 || slots < 1) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "%u states and %u slots: expected 1 to 100000 states, at least 1 slot",
+                         states, slots);
+    }
+    phl_status status = check_modes(states, slots, modes, kind == PHL_TF ? n_modes : 0, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    uint64_t bytes = phl_params_bytes(kind, states, slots, labels, modes, n_modes);
+    if ((memory_limit != 0 && bytes > memory_limit) || bytes == UINT64_MAX) {
+        return phl_raise(error, PHL_ERR_LIMIT,
+                         "use fewer states or another model (sp, tf), or raise --memory-limit",
+                         "a model of kind %s with %u states and %u slots needs %.3g GiB of tables, "
+                         "the limit is %.3g GiB",
+                         phl_kind_name(kind), states, slots, (double)bytes / 0x1p30,
+                         (double)memory_limit / 0x1p30);
+    }
+    phl_params *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    made->kind = kind;
+    made->states = states;
+    made->slots = slots;
+    made->labels = labels;
+    if (kind == PHL_FULL || kind == PHL_TF) {
+        status = make_modes(made, modes, n_modes, error);
+    }
+    struct sizes sizes = measure(kind, states, slots, labels, modes, n_modes);
+    struct {
+        double **table;
+        double count;
+    } tables[] = {{&made->prior, sizes.prior},         {&made->emission, sizes.emission},
+                  {&made->switching, sizes.switching}, {&made->transition, sizes.transition},
+                  {&made->root, sizes.root},           {&made->core, sizes.core},
+                  {&made->shape, sizes.shape}};
+    for (size_t i = 0; status == PHL_OK && i < sizeof tables / sizeof *tables; i++) {
+        status = allocate(tables[i].table, tables[i].count, error);
+    }
+    if (status != PHL_OK) {
+        phl_params_free(made);
+        return status;
+    }
+    phl_params_complete(made);
+    *params = made;
+    return PHL_OK;
+}
+
+static void free_modes(phl_params *params)
+{
+    for (uint32_t a = 0; params->modes != NULL && a < params->n_modes; a++) {
+        phl_free(params->modes[a].block);
+        phl_free(params->modes[a].matrix);
+    }
+    phl_free(params->modes);
+    phl_free(params->mode_of_slot);
+}
+
+phl_status phl_params_set_modes(phl_params *params, const phl_mode *modes, uint32_t n_modes,
+                                phl_error *error)
+{
+    phl_params made = {.kind = params->kind, .states = params->states, .slots = params->slots};
+    phl_status status = check_modes(params->states, params->slots, modes, n_modes, error);
+    if (status == PHL_OK) {
+        status = make_modes(&made, modes, n_modes, error);
+    }
+    if (status == PHL_OK) {
+        status = allocate(&made.core, (double)made.core_rows * params->states, error);
+    }
+    if (status != PHL_OK) {
+        free_modes(&made);
+        return status;
+    }
+    free_modes(params);
+    phl_free(params->core);
+    params->soft = made.soft;
+    params->n_modes = made.n_modes;
+    params->modes = made.modes;
+    params->mode_of_slot = made.mode_of_slot;
+    params->core_rows = made.core_rows;
+    params->core = made.core;
+    return PHL_OK;
+}
+
+void phl_params_free(phl_params *params)
+{
+    if (params == NULL) {
+        return;
+    }
+    free_modes(params);
+    phl_free(params->prior);
+    phl_free(params->emission);
+    phl_free(params->switching);
+    phl_free(params->transition);
+    phl_free(params->root);
+    phl_free(params->core);
+    phl_free(params->shape);
+    phl_free(params);
+}
+
+phl_status phl_params_clone_empty(const phl_params *params, phl_params **empty, phl_error *error)
+{
+    phl_status status =
+        phl_params_create(params->kind, params->states, params->slots, params->labels,
+                          params->modes, params->n_modes, 0, empty, error);
+    if (status == PHL_OK) {
+        phl_params_clear(*empty);
+    }
+    return status;
+}
+
+phl_status phl_params_clone(const phl_params *params, phl_params **copy, phl_error *error)
+{
+    phl_params *made = NULL;
+    phl_status status = phl_params_clone_empty(params, &made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    phl_table from, to;
+    for (size_t t = 0; phl_params_table(params, t, &from); t++) {
+        (void)phl_params_table(made, t, &to);
+        for (size_t r = 0; r < from.rows; r++) {
+            for (size_t c = 0; c < from.columns; c++) {
+                size_t at = r * from.row_stride + c * from.column_stride;
+                to.data[at] = from.data[at];
+            }
+        }
+    }
+    phl_params_complete(made);
+    *copy = made;
+    return PHL_OK;
+}
+
+void phl_params_clear(phl_params *params)
+{
+    phl_table table;
+    for (size_t i = 0; phl_params_table(params, i, &table); i++) {
+        for (size_t r = 0; r < table.rows; r++) {
+            for (size_t c = 0; c < table.columns; c++) {
+                table.data[r * table.row_stride + c * table.column_stride] = 0.0;
+            }
+        }
+    }
+}
+
+/* Row `count` of `table` becomes the mean of rows 0 .. count - 1 of `width` numbers. */
+static void set_mean_row(double *table, size_t count, size_t width)
+{
+    double *mean = table + count * width;
+    for (size_t i = 0; i < width; i++) {
+        double sum = 0.0;
+        for (size_t r = 0; r < count; r++) {
+            sum += table[r * width + i];
+        }
+        mean[i] = sum / (double)count;
+    }
+}
+
+void phl_params_complete(phl_params *params)
+{
+    size_t c = params->states;
+    if (params->prior != NULL) {
+        set_mean_row(params->prior, params->slots, c);
+    }
+    if (params->kind == PHL_TD) {
+        set_mean_row(params->transition, params->slots, c * c);
+    }
+    for (size_t j = 0; j < c; j++) {
+        params->emission[((size_t)params->labels + 1) * c + j] = 1.0;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Tables one by one
+ * ------------------------------------------------------------------------------------------- */
+
+bool phl_params_table(const phl_params *params, size_t i, phl_table *table)
+{
+    size_t c = params->states, l = params->slots;
+    bool td = params->kind == PHL_TD;
+    phl_table all[] = {
+        {"prior", 0, params->prior, l, c, c, 1},
+        {"emission", 0, params->emission, c, (size_t)params->labels + 1, 1, c},
+        {"switch", 0, params->switching, 1, l, l, 1},
+        {"transition", 0, params->transition, td ? l * c : l * (c + 1), c, c, 1},
+        {"root", 0, params->root, 1, c, c, 1},
+        {"core", 0, params->core, params->core_rows, c, c, 1},
+        {"root_kind", 0, (double *)params->root_kind, 1, 2, 2, 1},
+        {"shape_prior", 0, params->shape, l, 3, 3, 1},
+    };
+    for (size_t t = 0; t < sizeof all / sizeof *all; t++) {
+        if (all[t].data != NULL && i-- == 0) {
+            *table = all[t];
+            return true;
+        }
+    }
+    for (uint32_t a = 0; a < params->n_modes; a++) {
+        const phl_mode *mode = &params->modes[a];
+        if (mode->matrix != NULL && i-- == 0) {
+            phl_table matrix = {"mode", mode->slot, mode->matrix, c + 1, mode->size, mode->size, 1};
+            *table = matrix;
+            return true;
+        }
+    }
+    return false;
+}
+
+static phl_status check_partition(const phl_mode *mode, uint32_t states, phl_error *error)
+{
+    for (uint32_t block = 0; block < mode->size; block++) {
+        bool used = false;
+        for (uint32_t q = 0; q <= states; q++) {
+            used = used || mode->block[q] == block;
+        }
+        if (!used) {
+            return phl_raise(error, PHL_ERR_SYNTAX, NULL,
+                             "the partition of slot %u has an empty block %u", mode->slot, block);
+        }
+    }
+    for (uint32_t q = 0; q <= states; q++) {
+        if (mode->block[q] >= mode->size) {
+            return phl_raise(error, PHL_ERR_SYNTAX, NULL,
+                             "the partition of slot %u puts value %u into block %u of %u",
+                             mode->slot, q, mode->block[q], mode->size);
+        }
+    }
+    return PHL_OK;
+}
+
+phl_status phl_params_check(const phl_params *params, phl_error *error)
+{
+    phl_table table;
+    for (size_t i = 0; phl_params_table(params, i, &table); i++) {
+        for (size_t r = 0; r < table.rows; r++) {
+            double sum = 0.0;
+            bool valid = true;
+            for (size_t c = 0; c < table.columns; c++) {
+                double p = table.data[r * table.row_stride + c * table.column_stride];
+                valid = valid && p >= 0.0 && p <= 1.0 + 1e-9;
+                sum += p;
+            }
+            if (!valid || !(fabs(sum - 1.0) < 1e-9)) {
+                return phl_raise(error, PHL_ERR_SYNTAX, NULL,
+                                 "row %zu of table %s is not a distribution (sum %.17g)", r,
+                                 table.name, sum);
+            }
+        }
+    }
+    for (uint32_t a = 0; a < params->n_modes; a++) {
+        if (params->modes[a].block != NULL) {
+            phl_status status = check_partition(&params->modes[a], params->states, error);
+            if (status != PHL_OK) {
+                return status;
+            }
+        }
+    }
+    return PHL_OK;
+}

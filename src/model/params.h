@@ -1,0 +1,96 @@
+/* params.h - the parameters of one model: what one draw (Gibbs) or one fit (EM) consists of.
+ *
+ * One struct serves the four models of DESIGN section 2; arrays a model does not have are NULL.  The
+ * same struct, zeroed, holds expected counts: a table's counts lie where its probabilities lie.
+ *
+ * C states, L slots, M labels, child values q = 0 .. C where q = C is the empty slot (bottom).
+ * Slots are 1-based outside, rows of tables 0-based: slot l has row l - 1.
+ */
+#ifndef PHL_MODEL_PARAMS_H
+#define PHL_MODEL_PARAMS_H
+
+#include "base/error.h"
+
+/* Active slots of a model: every one at least doubles the core, so more cannot be. */
+#define PHL_MAX_MODES 64
+
+/* An active slot of tf or full: child values are seen through k blocks (hard) or mixed over them
+ * (soft). */
+typedef struct phl_mode {
+    uint32_t slot;   /* 1-based */
+    uint32_t size;   /* k >= 1 */
+    uint32_t *block; /* hard: [C + 1] block of each child value; NULL when soft */
+    double *matrix;  /* soft: [C + 1][k] kappa; NULL when hard */
+} phl_mode;
+
+typedef struct phl_params {
+    phl_kind kind;
+    bool soft; /* tf with mode matrices instead of partitions */
+    uint32_t states, slots, labels;
+
+    double *prior;      /* [L + 1][C] pi of a leaf by slot; row L: mean of the others, for slots
+                           beyond L.  NULL for td */
+    double *emission;   /* [M + 2][C] b by label; row M: the unseen symbol, row M + 1: all 1, for an
+                           unknown label */
+    double *switching;  /* sp: [L] phi */
+    double *transition; /* sp: [L][C + 1][C] A(state | child value)
+                           td: [L + 1][C][C] A(child state | parent state); row L as in prior */
+    double *root;       /* td: [C] rho */
+
+    uint32_t n_modes;       /* active slots, ascending */
+    phl_mode *modes;        /* [n_modes] */
+    uint32_t *mode_of_slot; /* [L + 2] number of a slot's mode + 1; 0: inactive (also for L + 1) */
+    size_t core_rows;       /* product of k; 1 without active slots */
+    double *core;           /* tf, full: [core_rows][C] lambda; last active slot runs fastest */
+
+    double root_kind[2]; /* leaf, internal */
+    double *shape;       /* [L][3] absent, leaf, internal */
+} phl_params;
+
+/* Sizes and, for tf, the active slots; tables are allocated and zeroed.  `modes` (n_modes of them,
+ * copied) is for tf; full makes its own, identity partitions of every slot.  A model that needs more
+ * than memory_limit bytes (0: no limit) is refused with PHL_ERR_LIMIT and the size it would need. */
+phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
+                             const phl_mode *modes, uint32_t n_modes, uint64_t memory_limit,
+                             phl_params **params, phl_error *error);
+void phl_params_free(phl_params *params);
+
+/* Other active slots for tf: modes (copied) and the core, zeroed, are made anew; the other tables stay.
+ * On failure params are as before. */
+phl_status phl_params_set_modes(phl_params *params, const phl_mode *modes, uint32_t n_modes,
+                                phl_error *error);
+
+/* A copy. */
+phl_status phl_params_clone(const phl_params *params, phl_params **copy, phl_error *error);
+
+/* Same sizes and partitions, tables zeroed: an accumulator of counts. */
+phl_status phl_params_clone_empty(const phl_params *params, phl_params **empty, phl_error *error);
+
+/* All tables to zero. */
+void phl_params_clear(phl_params *params);
+
+/* Fill what is derived: the rows beyond L and the row of ones. */
+void phl_params_complete(phl_params *params);
+
+/* Every row of every table is a distribution (to 1e-9), partitions cover the child values. */
+phl_status phl_params_check(const phl_params *params, phl_error *error);
+
+/* The tables one by one, for whoever treats them all alike (storing, normalising, drawing, writing):
+ * a table is `rows` distributions over `columns` outcomes, element (r, c) at
+ * data[r * row_stride + c * column_stride]. */
+typedef struct phl_table {
+    const char *name; /* "prior", "emission", "switch", "transition", "root", "core", "mode",
+                         "root_kind", "shape_prior" */
+    uint32_t slot;    /* of a mode matrix; 0 otherwise */
+    double *data;
+    size_t rows, columns, row_stride, column_stride;
+} phl_table;
+
+/* Table number i, false behind the last one.  Emission has M + 1 columns, the unseen symbol last. */
+bool phl_params_table(const phl_params *params, size_t i, phl_table *table);
+
+/* Bytes the tables of such a model take; UINT64_MAX when that overflows. */
+uint64_t phl_params_bytes(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
+                          const phl_mode *modes, uint32_t n_modes);
+
+#endif

@@ -1,0 +1,218 @@
+/* run.c - what training gives, in memory; see run.h. */
+#include "model/run.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+phl_status phl_run_create(phl_kind kind, uint32_t states, uint32_t slots,
+                          const phl_alphabet *labels, const phl_alphabet *classes, bool per_class,
+                          phl_run **run, phl_error *error)
+{
+    phl_run *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    made->kind = kind;
+    made->states = states;
+    made->slots = slots;
+    made->per_class = per_class;
+    phl_status status = phl_alphabet_copy(labels, &made->labels, error);
+    if (status == PHL_OK && per_class) {
+        status = phl_alphabet_copy(classes, &made->classes, error);
+    }
+    if (status == PHL_OK) {
+        size_t n = per_class ? classes->count : 1;
+        made->models = phl_alloc_zero(n, sizeof *made->models, error);
+        status = made->models == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        for (size_t i = 0; status == PHL_OK && i < n; i++) {
+            made->models[i].run = made;
+            made->models[i].class_index = (uint32_t)i;
+            made->models[i].stop_reason = PHL_STOP_INTERRUPTED;
+            made->n_models++;
+        }
+    }
+    if (status != PHL_OK) {
+        phl_run_free(made);
+        return status;
+    }
+    *run = made;
+    return PHL_OK;
+}
+
+void phl_run_free(phl_run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < run->n_models; i++) {
+        for (size_t d = 0; d < run->models[i].n_draws; d++) {
+            phl_params_free(run->models[i].draws[d].params);
+        }
+        phl_free(run->models[i].draws);
+    }
+    for (size_t i = 0; i < run->n_meta; i++) {
+        phl_free(run->meta[i].key);
+        phl_free(run->meta[i].value);
+    }
+    phl_alphabet_clear(&run->labels);
+    phl_alphabet_clear(&run->classes);
+    phl_free(run->models);
+    phl_free(run->meta);
+    phl_free(run->trace);
+    phl_forest_free(run->forest);
+    phl_free(run);
+}
+
+phl_status phl_model_add_draw(phl_model *model, const phl_draw *draw, phl_error *error)
+{
+    phl_status status = phl_grow(&model->draws, &model->draw_capacity, model->n_draws + 1,
+                                 sizeof *model->draws, error);
+    if (status != PHL_OK) {
+        phl_params_free(draw->params);
+        return status;
+    }
+    model->draws[model->n_draws++] = *draw;
+    return PHL_OK;
+}
+
+phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *error)
+{
+    phl_status status = phl_grow(&run->trace, &run->trace_capacity, run->n_trace + 1,
+                                 sizeof *run->trace, error);
+    if (status == PHL_OK) {
+        run->trace[run->n_trace++] = *row;
+    }
+    return status;
+}
+
+static phl_meta *find_meta(const phl_run *run, const char *key)
+{
+    for (size_t i = 0; i < run->n_meta; i++) {
+        if (strcmp(run->meta[i].key, key) == 0) {
+            return &run->meta[i];
+        }
+    }
+    return NULL;
+}
+
+phl_status phl_run_set_meta(phl_run *run, const char *key, const char *value, phl_error *error)
+{
+    char *value_copy = phl_copy_text(value, strlen(value), error);
+    if (value_copy == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    phl_meta *known = find_meta(run, key);
+    if (known != NULL) {
+        phl_free(known->value);
+        known->value = value_copy;
+        return PHL_OK;
+    }
+    char *key_copy = phl_copy_text(key, strlen(key), error);
+    phl_status status = key_copy == NULL
+                            ? PHL_ERR_MEMORY
+                            : phl_grow(&run->meta, &run->meta_capacity, run->n_meta + 1,
+                                       sizeof *run->meta, error);
+    if (status != PHL_OK) {
+        phl_free(key_copy);
+        phl_free(value_copy);
+        return status;
+    }
+    phl_meta *added = &run->meta[run->n_meta++];
+    added->key = key_copy;
+    added->value = value_copy;
+    return PHL_OK;
+}
+
+const char *phl_run_meta(const phl_run *run, const char *key)
+{
+    const phl_meta *found = find_meta(run, key);
+    return found != NULL ? found->value : NULL;
+}
+
+phl_kind phl_run_kind(const phl_run *run)
+{
+    return run->kind;
+}
+
+uint32_t phl_run_states(const phl_run *run)
+{
+    return run->states;
+}
+
+uint32_t phl_run_slots(const phl_run *run)
+{
+    return run->slots;
+}
+
+size_t phl_run_labels(const phl_run *run)
+{
+    return run->labels.count;
+}
+
+const char *phl_run_label_name(const phl_run *run, size_t label)
+{
+    return label < run->labels.count ? phl_alphabet_name(&run->labels, label) : NULL;
+}
+
+bool phl_run_per_class(const phl_run *run)
+{
+    return run->per_class;
+}
+
+size_t phl_run_classes(const phl_run *run)
+{
+    return run->n_models;
+}
+
+const char *phl_run_class_name(const phl_run *run, size_t index)
+{
+    return run->per_class && index < run->n_models ? phl_alphabet_name(&run->classes, index)
+                                                   : NULL;
+}
+
+const phl_model *phl_run_model(const phl_run *run, size_t index)
+{
+    return index < run->n_models ? &run->models[index] : NULL;
+}
+
+int phl_run_find_class(const phl_run *run, const char *name)
+{
+    return phl_alphabet_find(&run->classes, name, strlen(name));
+}
+
+size_t phl_model_draws(const phl_model *model)
+{
+    return model->n_draws;
+}
+
+uint64_t phl_model_trees(const phl_model *model)
+{
+    return model->trees;
+}
+
+size_t phl_model_best_draw(const phl_model *model)
+{
+    size_t best = 0;
+    for (size_t d = 1; d < model->n_draws; d++) {
+        if (model->draws[d].log_joint > model->draws[best].log_joint) {
+            best = d;
+        }
+    }
+    return best;
+}
+
+double phl_model_log_likelihood(const phl_model *model)
+{
+    return model->n_draws == 0 ? 0.0 : model->draws[phl_model_best_draw(model)].log_likelihood;
+}
+
+const char *phl_model_stop_reason(const phl_model *model)
+{
+    return model->stop_reason;
+}
+
+size_t phl_model_iterations(const phl_model *model)
+{
+    return (size_t)model->iterations;
+}

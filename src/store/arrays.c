@@ -1,0 +1,377 @@
+/* arrays.c - arrays of numbers as rows of a table; see arrays.h. */
+#include "store/arrays.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { PIECE = 1 << 18 }; /* bytes read at a time; a multiple of every width */
+
+static const struct {
+    const char *name;
+    size_t width;
+} dtypes[] = {{NULL, 1}, {"uint8", 1}, {"int32", 4}, {"uint32", 4}, {"uint64", 8}, {"float64", 8}};
+
+const char *phl_dtype_name(phl_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+size_t phl_dtype_width(phl_dtype dtype)
+{
+    return dtypes[dtype].width;
+}
+
+phl_array phl_array_flat(const char *name, phl_dtype dtype, void *data, size_t count)
+{
+    phl_array array = {name, 0, dtype, data, 1, count, count, 1};
+    return array;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Bytes: little-endian in the file, whatever the machine's order
+ * ------------------------------------------------------------------------------------------- */
+
+static char *element(const phl_array *array, size_t number, size_t width)
+{
+    size_t row = number / array->columns, column = number % array->columns;
+    return (char *)array->data + (row * array->row_stride + column * array->column_stride) * width;
+}
+
+static void encode(const char *value, size_t width, unsigned char *bytes)
+{
+    if (width == 8) {
+        uint64_t word;
+        memcpy(&word, value, sizeof word);
+        for (unsigned i = 0; i < 8; i++) {
+            bytes[i] = (unsigned char)(word >> (8 * i));
+        }
+    } else if (width == 4) {
+        uint32_t word;
+        memcpy(&word, value, sizeof word);
+        for (unsigned i = 0; i < 4; i++) {
+            bytes[i] = (unsigned char)(word >> (8 * i));
+        }
+    } else {
+        bytes[0] = (unsigned char)value[0];
+    }
+}
+
+static void decode(const unsigned char *bytes, size_t width, char *value)
+{
+    if (width == 8) {
+        uint64_t word = 0;
+        for (unsigned i = 0; i < 8; i++) {
+            word |= (uint64_t)bytes[i] << (8 * i);
+        }
+        memcpy(value, &word, sizeof word);
+    } else if (width == 4) {
+        uint32_t word = 0;
+        for (unsigned i = 0; i < 4; i++) {
+            word |= (uint32_t)bytes[i] << (8 * i);
+        }
+        memcpy(value, &word, sizeof word);
+    } else {
+        value[0] = (char)bytes[0];
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Writing
+ * ------------------------------------------------------------------------------------------- */
+
+phl_status phl_array_write(const phl_database *database, sqlite3_stmt *insert,
+                           const phl_array *array, const char *shape, phl_error *error)
+{
+    size_t width = phl_dtype_width(array->dtype);
+    size_t count = array->rows * array->columns;
+    size_t part_count = PHL_ARRAY_PART / width;
+    unsigned char *bytes = phl_alloc(count < part_count ? count : part_count, width, error);
+    if (bytes == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    (void)sqlite3_bind_text(insert, 1, array->name, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(insert, 3, phl_dtype_name(array->dtype), -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(insert, 4, shape, -1, SQLITE_STATIC);
+    if (sqlite3_bind_parameter_count(insert) >= 7) {
+        (void)sqlite3_bind_int64(insert, 7, array->slot);
+    }
+    phl_status status = PHL_OK;
+    size_t done = 0;
+    int part = 0;
+    do { /* an empty array has one empty part */
+        size_t now = count - done < part_count ? count - done : part_count;
+        unsigned char checksum[PHL_SHA256_SIZE];
+        for (size_t i = 0; i < now; i++) {
+            encode(element(array, done + i, width), width, bytes + i * width);
+        }
+        phl_sha256_bytes(bytes, now * width, checksum);
+        (void)sqlite3_bind_int(insert, 2, part++);
+        (void)sqlite3_bind_blob(insert, 5, checksum, sizeof checksum, SQLITE_STATIC);
+        (void)sqlite3_bind_blob(insert, 6, bytes, (int)(now * width), SQLITE_STATIC);
+        status = phl_database_run(database, insert, error);
+        done += now;
+    } while (status == PHL_OK && done < count);
+    phl_free(bytes);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The directory
+ * ------------------------------------------------------------------------------------------- */
+
+static int compare_number(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* In the order of SELECT. */
+static int compare(const phl_entry *a, int64_t owner, const char *name, uint32_t slot,
+                   uint32_t part)
+{
+    int order = compare_number((uint64_t)a->owner, (uint64_t)owner);
+    order = order != 0 ? order : strcmp(a->name, name);
+    order = order != 0 ? order : compare_number(a->slot, slot);
+    return order != 0 ? order : compare_number(a->part, part);
+}
+
+/* The first entry that is not before the given place. */
+static size_t lower_bound(const phl_directory *directory, int64_t owner, const char *name,
+                          uint32_t slot)
+{
+    size_t low = 0, high = directory->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(&directory->entries[middle], owner, name, slot, 0) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static phl_status read_dtype(phl_database *database, sqlite3_stmt *statement, phl_dtype *dtype,
+                             phl_error *error)
+{
+    const char *name = NULL;
+    size_t length = 0;
+    phl_status status = phl_column_text(database, statement, 4, false, &name, &length, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    for (int i = PHL_BYTES; i <= PHL_FLOAT64; i++) {
+        if (strcmp(name, dtypes[i].name) == 0) {
+            *dtype = (phl_dtype)i;
+            return PHL_OK;
+        }
+    }
+    return phl_database_damaged(database, error, "an array of unknown type");
+}
+
+/* The present row; entry->shape stays NULL on failure. */
+static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, phl_entry *entry,
+                             phl_error *error)
+{
+    int64_t slot = 0, part = 0, length = 0;
+    const char *name = NULL, *shape = NULL;
+    size_t name_length = 0, shape_length = 0;
+    phl_status status = phl_column_int(database, statement, 0, 0, INT64_MAX, &entry->owner, error);
+    if (status == PHL_OK) {
+        status = phl_column_text(database, statement, 1, false, &name, &name_length, error);
+    }
+    if (status == PHL_OK) {
+        if (name_length >= PHL_ARRAY_NAME) {
+            return phl_database_damaged(database, error, "an array with a strange name");
+        }
+        memcpy(entry->name, name, name_length + 1);
+        status = phl_column_int(database, statement, 2, 0, UINT32_MAX, &slot, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_column_int(database, statement, 3, 0, UINT32_MAX, &part, error);
+    }
+    if (status == PHL_OK) {
+        status = read_dtype(database, statement, &entry->dtype, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_column_int(database, statement, 7, INT64_MIN, INT64_MAX, &entry->rowid, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_column_int(database, statement, 8, 0, INT32_MAX, &length, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    const void *checksum = sqlite3_column_blob(statement, 6);
+    if (sqlite3_column_type(statement, 6) != SQLITE_BLOB || checksum == NULL ||
+        sqlite3_column_bytes(statement, 6) != PHL_SHA256_SIZE) {
+        return phl_database_damaged(database, error, "array %s has no checksum", entry->name);
+    }
+    memcpy(entry->checksum, checksum, PHL_SHA256_SIZE);
+    if ((uint64_t)length > database->budget) {
+        return phl_database_damaged(database, error, "its arrays are larger than the file");
+    }
+    database->budget -= (uint64_t)length;
+    entry->slot = (uint32_t)slot;
+    entry->part = (uint32_t)part;
+    entry->length = (uint64_t)length;
+    status = phl_column_text(database, statement, 5, false, &shape, &shape_length, error);
+    if (status == PHL_OK) {
+        entry->shape = phl_copy_text(shape, shape_length, error);
+        status = entry->shape == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    return status;
+}
+
+phl_status phl_directory_read(phl_database *database, const char *table, const char *select,
+                              phl_directory *directory, phl_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    memset(directory, 0, sizeof *directory);
+    directory->table = table;
+    phl_status status = phl_database_prepare(database, select, &statement, error);
+    while (status == PHL_OK &&
+           (status = phl_database_step(database, statement, &row, error)) == PHL_OK && row) {
+        status = phl_grow(&directory->entries, &directory->capacity, directory->count + 1,
+                          sizeof *directory->entries, error);
+        if (status != PHL_OK) {
+            break;
+        }
+        phl_entry *entry = &directory->entries[directory->count];
+        memset(entry, 0, sizeof *entry);
+        status = read_entry(database, statement, entry, error);
+        if (status != PHL_OK) {
+            break;
+        }
+        directory->count++;
+        if (directory->count > 1 &&
+            compare(entry - 1, entry->owner, entry->name, entry->slot, entry->part) >= 0) {
+            status = phl_database_damaged(database, error, "table %s is out of order", table);
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+void phl_directory_clear(phl_directory *directory)
+{
+    for (size_t i = 0; i < directory->count; i++) {
+        phl_free(directory->entries[i].shape);
+    }
+    phl_free(directory->entries);
+    memset(directory, 0, sizeof *directory);
+}
+
+const phl_entry *phl_directory_find(const phl_directory *directory, int64_t owner, const char *name,
+                                    uint32_t slot)
+{
+    size_t at = lower_bound(directory, owner, name, slot);
+    return at < directory->count && compare(&directory->entries[at], owner, name, slot, 0) == 0
+               ? &directory->entries[at]
+               : NULL;
+}
+
+const phl_entry *phl_directory_owner(const phl_directory *directory, int64_t owner, size_t *count)
+{
+    size_t first = lower_bound(directory, owner, "", 0), end = first;
+    while (end < directory->count && directory->entries[end].owner == owner) {
+        end++;
+    }
+    *count = end - first;
+    return *count > 0 ? &directory->entries[first] : NULL;
+}
+
+/* Does `next` carry on the array of `first`? */
+static bool same_array(const phl_entry *first, const phl_entry *next)
+{
+    return first->owner == next->owner && first->slot == next->slot &&
+           strcmp(first->name, next->name) == 0;
+}
+
+uint64_t phl_directory_bytes(const phl_directory *directory, const phl_entry *first)
+{
+    const phl_entry *end = directory->entries + directory->count;
+    uint64_t bytes = 0;
+    for (const phl_entry *entry = first; entry < end && same_array(first, entry); entry++) {
+        bytes += entry->length;
+    }
+    return bytes;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Reading
+ * ------------------------------------------------------------------------------------------- */
+
+/* One part into elements `done` and on. */
+static phl_status read_part(const phl_database *database, const char *table, const phl_entry *entry,
+                            const phl_array *array, size_t done, unsigned char *piece,
+                            phl_error *error)
+{
+    sqlite3_blob *blob = NULL;
+    size_t width = phl_dtype_width(array->dtype);
+    phl_sha256 sha;
+    unsigned char checksum[PHL_SHA256_SIZE];
+    phl_sha256_init(&sha);
+    int code = sqlite3_blob_open(database->db, "main", table, "data", entry->rowid, 0, &blob);
+    if (code == SQLITE_OK && (uint64_t)sqlite3_blob_bytes(blob) != entry->length) {
+        code = SQLITE_CORRUPT;
+    }
+    for (size_t at = 0; code == SQLITE_OK && at < entry->length;) {
+        size_t now = entry->length - at < PIECE ? (size_t)entry->length - at : PIECE;
+        code = sqlite3_blob_read(blob, piece, (int)now, (int)at);
+        if (code == SQLITE_OK) {
+            phl_sha256_add(&sha, piece, now);
+            for (size_t i = 0; i < now / width; i++) {
+                decode(piece + i * width, width, element(array, done + at / width + i, width));
+            }
+            at += now;
+        }
+    }
+    phl_status status = code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
+    (void)sqlite3_blob_close(blob);
+    phl_sha256_finish(&sha, checksum);
+    if (status == PHL_OK && memcmp(checksum, entry->checksum, sizeof checksum) != 0) {
+        status =
+            phl_database_damaged(database, error, "the checksum of %s does not match", entry->name);
+    }
+    return status;
+}
+
+phl_status phl_array_read(const phl_database *database, const phl_directory *directory,
+                          int64_t owner, const phl_array *array, const char *shape,
+                          phl_error *error)
+{
+    size_t width = phl_dtype_width(array->dtype);
+    size_t count = array->rows * array->columns;
+    const phl_entry *first = phl_directory_find(directory, owner, array->name, array->slot);
+    if (first == NULL) {
+        return phl_database_damaged(database, error, "%s is missing", array->name);
+    }
+    if (first->dtype != array->dtype || strcmp(first->shape, shape) != 0 ||
+        phl_directory_bytes(directory, first) != (uint64_t)count * width) {
+        return phl_database_damaged(database, error, "%s has shape %.60s of %s, expected %.60s",
+                                    array->name, first->shape, phl_dtype_name(first->dtype), shape);
+    }
+    unsigned char *piece = phl_alloc(count < PIECE / width ? count : PIECE / width, width, error);
+    if (piece == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    phl_status status = PHL_OK;
+    size_t done = 0;
+    uint32_t part = 0;
+    const phl_entry *entry = first;
+    do {
+        if (entry->part != part++ || entry->length % width != 0 || entry->dtype != array->dtype ||
+            strcmp(entry->shape, shape) != 0) {
+            status = phl_database_damaged(database, error, "the parts of %s do not fit together",
+                                          array->name);
+        } else {
+            status = read_part(database, directory->table, entry, array, done, piece, error);
+            done += (size_t)entry->length / width;
+        }
+        entry++;
+    } while (status == PHL_OK && done < count);
+    phl_free(piece);
+    return status;
+}

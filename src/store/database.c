@@ -1,0 +1,473 @@
+/* database.c - opening and closing the database that a run is; see database.h. */
+#include "store/database.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "store/schema.h"
+
+#define ASK_FOR_RUN "give a run that `phloem train` made"
+#define TRY_A_COPY "use an undamaged copy, or train again"
+
+enum {
+    HEADER_SIZE = 100, /* of a SQLite database */
+    BUSY_MILLISECONDS = 5000,
+    LARGEST_VALUE = 1 << 27 /* bytes; arrays are cut into smaller parts (arrays.h) */
+};
+
+/* ---------------------------------------------------------------------------------------------
+ * Errors
+ * ------------------------------------------------------------------------------------------- */
+
+phl_status phl_database_damaged(const phl_database *database, phl_error *error, const char *what,
+                                ...)
+{
+    char detail[256];
+    va_list arguments;
+    va_start(arguments, what);
+    (void)vsnprintf(detail, sizeof detail, what, arguments);
+    va_end(arguments);
+    phl_position position = {database->name, 0, 0};
+    return phl_raise_at(error, PHL_ERR_SYNTAX, position, TRY_A_COPY, "the run is damaged: %s",
+                        detail);
+}
+
+static phl_status raise_writing(const phl_database *database, int code, phl_error *error)
+{
+    int cause = sqlite3_system_errno(database->db);
+    if ((code & 0xff) == SQLITE_FULL) {
+        cause = ENOSPC;
+    }
+    if (cause != 0) {
+        return phl_raise_errno(error, PHL_ERR_WRITE, cause, database->name, "cannot write");
+    }
+    phl_position position = {database->name, 0, 0};
+    return phl_raise_at(error, PHL_ERR_WRITE, position, NULL, "cannot write: %s",
+                        sqlite3_errmsg(database->db));
+}
+
+phl_status phl_database_raise(const phl_database *database, int code, phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    int cause = sqlite3_system_errno(database->db);
+    switch (code & 0xff) {
+    case SQLITE_NOMEM:
+        return phl_raise(error, PHL_ERR_MEMORY, "use a machine with more memory",
+                         "not enough memory for the run file");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return phl_raise_at(error, database->writing ? PHL_ERR_WRITE : PHL_ERR_OPEN, position,
+                            "try again when it is done", "another program is writing to the run");
+    default:
+        break;
+    }
+    if (database->writing) {
+        return raise_writing(database, code, error);
+    }
+    switch (code & 0xff) {
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return phl_raise_errno(error, PHL_ERR_OPEN, cause != 0 ? cause : EACCES, database->name,
+                               "cannot open");
+    case SQLITE_READONLY:
+        return phl_raise_at(error, PHL_ERR_OPEN, position,
+                            "let the program that wrote it finish or resume its work",
+                            "cannot open: an unfinished write lies beside the run");
+    case SQLITE_IOERR:
+        if (code != SQLITE_IOERR_SHORT_READ && code != SQLITE_IOERR_CORRUPTFS) {
+            return phl_raise_errno(error, PHL_ERR_READ, cause != 0 ? cause : EIO, database->name,
+                                   "cannot read");
+        }
+        break;
+    default:
+        break;
+    }
+    return phl_database_damaged(database, error, "%s", sqlite3_errmsg(database->db));
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Opening and closing
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status execute(const phl_database *database, const char *sql, phl_error *error)
+{
+    int code = sqlite3_exec(database->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
+}
+
+/* Names like ":memory:" and "file:..." mean something to SQLite; with "./" they are just names. */
+static phl_status append_name(phl_text *text, const char *path, phl_error *error)
+{
+    phl_status status = path[0] == '/' ? PHL_OK : phl_text_append(text, "./", 2, error);
+    return status == PHL_OK ? phl_text_append_string(text, path, error) : status;
+}
+
+/* The name as a URI with a parameter that says: nobody writes to this file. */
+static phl_status append_uri(phl_text *text, const char *path, phl_error *error)
+{
+    phl_text plain = {NULL, 0, 0};
+    phl_status status = append_name(&plain, path, error);
+    if (status == PHL_OK) {
+        status = phl_text_append_string(text, "file:", error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < plain.length; i++) {
+        status = strchr("%?#", plain.bytes[i]) == NULL
+                     ? phl_text_append(text, plain.bytes + i, 1, error)
+                     : phl_text_append_format(text, error, "%%%02x", plain.bytes[i]);
+    }
+    phl_text_clear(&plain);
+    return status == PHL_OK ? phl_text_append_string(text, "?immutable=1", error) : status;
+}
+
+static phl_status open_file(const char *path, int flags, phl_database *database, phl_error *error)
+{
+    phl_text name = {NULL, 0, 0};
+    phl_status status = (flags & SQLITE_OPEN_URI) != 0 ? append_uri(&name, path, error)
+                                                       : append_name(&name, path, error);
+    if (status == PHL_OK) {
+        status = phl_text_append(&name, "", 1, error);
+    }
+    if (status == PHL_OK) {
+        int code = sqlite3_open_v2(name.bytes, &database->db,
+                                   flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+        if (code != SQLITE_OK) {
+            status = phl_database_raise(database, code, error);
+        }
+    }
+    phl_text_clear(&name);
+    return status;
+}
+
+phl_status phl_database_create(const char *file, const char *name, phl_database *database,
+                               phl_error *error)
+{
+    memset(database, 0, sizeof *database);
+    database->name = name;
+    database->writing = true;
+    phl_status status = open_file(file, SQLITE_OPEN_READWRITE, database, error);
+    if (status == PHL_OK) {
+        /* No journal: the file counts only once it is complete and in place. */
+        char settings[256];
+        (void)snprintf(settings, sizeof settings,
+                       "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;"
+                       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; BEGIN;"
+                       "PRAGMA application_id = %u; PRAGMA user_version = %u",
+                       PHL_RUN_APPLICATION_ID, PHL_RUN_FORMAT);
+        status = execute(database, settings, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < PHL_SCHEMA_TABLES; i++) {
+        status = execute(database, phl_schema[i].sql, error);
+    }
+    return status;
+}
+
+phl_status phl_database_commit(phl_database *database, phl_error *error)
+{
+    return execute(database, "COMMIT", error);
+}
+
+void phl_database_close(phl_database *database)
+{
+    (void)sqlite3_close(database->db);
+    database->db = NULL;
+}
+
+static uint32_t big_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* What the first bytes say, before SQLite looks at them: is it a run, of which format, complete?
+ * They are read through SQLite's own descriptor; closing another one would drop its locks. */
+static phl_status check_header(const phl_database *database, bool *logged, phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    sqlite3_file *file = NULL;
+    sqlite3_int64 size = 0;
+    unsigned char header[HEADER_SIZE] = {0};
+    int code = sqlite3_file_control(database->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code == SQLITE_OK && (file == NULL || file->pMethods == NULL)) {
+        code = SQLITE_CANTOPEN;
+    }
+    if (code == SQLITE_OK) {
+        code = file->pMethods->xFileSize(file, &size);
+    }
+    if (code == SQLITE_OK && size == 0) {
+        return phl_raise_at(error, PHL_ERR_EMPTY, position, ASK_FOR_RUN, "the file is empty");
+    }
+    if (code == SQLITE_OK) {
+        code = file->pMethods->xRead(file, header, HEADER_SIZE, 0);
+        code = code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+    }
+    if (code != SQLITE_OK) {
+        return phl_database_raise(database, code, error);
+    }
+    static const char magic[16] = "SQLite format 3";
+    if (memcmp(header, magic, size < 16 ? (size_t)size : sizeof magic) != 0) {
+        return phl_raise_at(error, PHL_ERR_FORMAT, position, ASK_FOR_RUN, "this is not a run");
+    }
+    if (size >= HEADER_SIZE && big_endian(header + 68) != PHL_RUN_APPLICATION_ID) {
+        return phl_raise_at(error, PHL_ERR_FORMAT, position, ASK_FOR_RUN,
+                            "this is not a run but some other SQLite database");
+    }
+    uint32_t format = big_endian(header + 60);
+    if (size >= HEADER_SIZE && format > PHL_RUN_FORMAT) {
+        return phl_raise_at(error, PHL_ERR_FORMAT, position, "upgrade phloem",
+                            "the run was written by a newer version (format %u, this one knows %u)",
+                            format, PHL_RUN_FORMAT);
+    }
+    uint64_t page = (uint64_t)header[16] << 8 | header[17];
+    uint64_t whole = (page == 1 ? 65536 : page) * big_endian(header + 28);
+    *logged = header[18] == 2; /* has a write-ahead log, and may lag behind it */
+    if (size < HEADER_SIZE || (!*logged && (uint64_t)size < whole)) {
+        return phl_database_damaged(database, error, "it is cut short after %lld bytes",
+                                    (long long)size);
+    }
+    if (format == 0) {
+        return phl_database_damaged(database, error, "it has no format version");
+    }
+    return PHL_OK;
+}
+
+/* A run in progress keeps what is new in a file beside it. */
+static phl_status has_log(const char *path, bool *found, phl_error *error)
+{
+    struct stat info;
+    phl_text name = {NULL, 0, 0};
+    phl_status status = phl_text_append_string(&name, path, error);
+    if (status == PHL_OK) {
+        status = phl_text_append(&name, "-wal", 5, error);
+    }
+    *found = status == PHL_OK && stat(name.bytes, &info) == 0;
+    phl_text_clear(&name);
+    return status;
+}
+
+/* Open and look at the header.  A file that says it has a log but has none is taken as it is;
+ * SQLite would make an empty log, which a reader must not leave behind and often cannot write. */
+static phl_status open_checked(const char *path, phl_database *database, phl_error *error)
+{
+    bool logged = false, found = false;
+    phl_status status = open_file(path, SQLITE_OPEN_READONLY, database, error);
+    if (status == PHL_OK) {
+        status = check_header(database, &logged, error);
+    }
+    if (status == PHL_OK && logged) {
+        status = has_log(path, &found, error);
+    }
+    if (status == PHL_OK && logged && !found) {
+        phl_database_close(database);
+        status = open_file(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, database, error);
+    }
+    return status;
+}
+
+/* Nothing in the file is run, and nothing in it makes SQLite do more than reading rows. */
+static phl_status distrust(phl_database *database, phl_error *error)
+{
+    static const struct {
+        int limit, value;
+    } limits[] = {
+        {SQLITE_LIMIT_LENGTH, LARGEST_VALUE},
+        {SQLITE_LIMIT_SQL_LENGTH, 100000},
+        {SQLITE_LIMIT_COLUMN, 100},
+        {SQLITE_LIMIT_EXPR_DEPTH, 20},
+        {SQLITE_LIMIT_COMPOUND_SELECT, 3},
+        {SQLITE_LIMIT_VDBE_OP, 25000},
+        {SQLITE_LIMIT_FUNCTION_ARG, 8},
+        {SQLITE_LIMIT_ATTACHED, 0},
+        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, 10},
+        {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+        {SQLITE_LIMIT_WORKER_THREADS, 0},
+    };
+    static const struct {
+        int option, value;
+    } options[] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+        {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        (void)sqlite3_limit(database->db, limits[i].limit, limits[i].value);
+    }
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        int code =
+            sqlite3_db_config(database->db, options[i].option, options[i].value, (int *)NULL);
+        PHL_CHECK_BUG(code == SQLITE_OK, error);
+    }
+    (void)sqlite3_busy_timeout(database->db, BUSY_MILLISECONDS);
+    /* Mapped memory would turn a file that is cut short meanwhile into a signal. */
+    return execute(database,
+                   "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON;"
+                   "BEGIN",
+                   error);
+}
+
+static phl_status check_schema(phl_database *database, phl_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    phl_status status = phl_database_prepare(
+        database, "SELECT type, sql FROM sqlite_schema WHERE name = ?1", &statement, error);
+    for (size_t i = 0; status == PHL_OK && i < PHL_SCHEMA_TABLES; i++) {
+        bool row = false;
+        (void)sqlite3_bind_text(statement, 1, phl_schema[i].name, -1, SQLITE_STATIC);
+        status = phl_database_step(database, statement, &row, error);
+        if (status != PHL_OK) {
+            break;
+        }
+        const char *type = row ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+        const char *sql = row ? (const char *)sqlite3_column_text(statement, 1) : NULL;
+        if (type == NULL || sql == NULL || strcmp(type, "table") != 0 ||
+            strcmp(sql, phl_schema[i].sql) != 0) {
+            status = phl_database_damaged(database, error, "table %s is %s", phl_schema[i].name,
+                                          row ? "not as it should be" : "missing");
+        }
+        (void)sqlite3_reset(statement);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* The bytes of the database as SQLite sees it, write-ahead log included. */
+static phl_status set_budget(phl_database *database, phl_error *error)
+{
+    static const char *const pragmas[] = {"PRAGMA page_count", "PRAGMA page_size"};
+    int64_t values[2] = {0, 0};
+    phl_status status = PHL_OK;
+    for (int i = 0; status == PHL_OK && i < 2; i++) {
+        sqlite3_stmt *statement = NULL;
+        bool row = false;
+        status = phl_database_prepare(database, pragmas[i], &statement, error);
+        if (status == PHL_OK) {
+            status = phl_database_step(database, statement, &row, error);
+        }
+        if (status == PHL_OK) {
+            values[i] = row ? sqlite3_column_int64(statement, 0) : 0;
+        }
+        (void)sqlite3_finalize(statement);
+    }
+    database->budget = (uint64_t)values[0] * (uint64_t)values[1];
+    return status;
+}
+
+phl_status phl_database_open(const char *path, phl_database *database, phl_error *error)
+{
+    memset(database, 0, sizeof *database);
+    database->name = path;
+    phl_position position = {path, 0, 0};
+    struct stat info;
+    if (strcmp(path, "-") == 0) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "a run is a file: give its name",
+                         "a run cannot be read from standard input");
+    }
+    if (stat(path, &info) != 0) {
+        return phl_raise_errno(error, PHL_ERR_OPEN, errno, path, "cannot open");
+    }
+    if (!S_ISREG(info.st_mode)) { /* opening a pipe would wait for a writer */
+        return phl_raise_at(error, PHL_ERR_OPEN, position, ASK_FOR_RUN, "cannot open: it is %s",
+                            S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
+    }
+    phl_status status = open_checked(path, database, error);
+    if (status == PHL_OK) {
+        status = distrust(database, error);
+    }
+    if (status == PHL_OK) {
+        status = check_schema(database, error);
+    }
+    return status == PHL_OK ? set_budget(database, error) : status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Statements
+ * ------------------------------------------------------------------------------------------- */
+
+phl_status phl_database_prepare(const phl_database *database, const char *sql,
+                                sqlite3_stmt **statement, phl_error *error)
+{
+    int code = sqlite3_prepare_v2(database->db, sql, -1, statement, NULL);
+    return code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
+}
+
+phl_status phl_database_step(const phl_database *database, sqlite3_stmt *statement, bool *row,
+                             phl_error *error)
+{
+    int code = sqlite3_step(statement);
+    *row = code == SQLITE_ROW;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? PHL_OK
+                                                     : phl_database_raise(database, code, error);
+}
+
+phl_status phl_database_run(const phl_database *database, sqlite3_stmt *statement, phl_error *error)
+{
+    bool row = false;
+    phl_status status = phl_database_step(database, statement, &row, error);
+    (void)sqlite3_reset(statement);
+    return status;
+}
+
+static phl_status raise_column(const phl_database *database, sqlite3_stmt *statement, int column,
+                               phl_error *error)
+{
+    const char *name = sqlite3_column_name(statement, column);
+    return phl_database_damaged(database, error, "an impossible value of %s",
+                                name != NULL ? name : "a column");
+}
+
+phl_status phl_column_int(const phl_database *database, sqlite3_stmt *statement, int column,
+                          int64_t smallest, int64_t largest, int64_t *value, phl_error *error)
+{
+    int64_t found = sqlite3_column_int64(statement, column);
+    if (sqlite3_column_type(statement, column) != SQLITE_INTEGER || found < smallest ||
+        found > largest) {
+        return raise_column(database, statement, column, error);
+    }
+    *value = found;
+    return PHL_OK;
+}
+
+phl_status phl_column_real(const phl_database *database, sqlite3_stmt *statement, int column,
+                           double *value, phl_error *error)
+{
+    int type = sqlite3_column_type(statement, column);
+    if (type != SQLITE_FLOAT && type != SQLITE_NULL) {
+        return raise_column(database, statement, column, error);
+    }
+    *value = type == SQLITE_NULL ? (double)NAN : sqlite3_column_double(statement, column);
+    return PHL_OK;
+}
+
+phl_status phl_column_text(phl_database *database, sqlite3_stmt *statement, int column,
+                           bool optional, const char **text, size_t *length, phl_error *error)
+{
+    int type = sqlite3_column_type(statement, column);
+    if (type == SQLITE_NULL && optional) {
+        *text = NULL;
+        *length = 0;
+        return PHL_OK;
+    }
+    if (type != SQLITE_TEXT) {
+        return raise_column(database, statement, column, error);
+    }
+    const char *found = (const char *)sqlite3_column_text(statement, column);
+    if (found == NULL) {
+        return phl_database_raise(database, SQLITE_NOMEM, error);
+    }
+    size_t bytes = (size_t)sqlite3_column_bytes(statement, column);
+    if (phl_utf8_check(found, bytes) != bytes || bytes > database->budget) {
+        return raise_column(database, statement, column, error);
+    }
+    database->budget -= bytes;
+    *text = found;
+    *length = bytes;
+    return PHL_OK;
+}

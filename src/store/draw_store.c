@@ -1,0 +1,306 @@
+/* draw_store.c - the parameters of one draw as tensors; see run_file.h.
+ *
+ * Tensors have the shapes of `show --json`, whatever the layout in memory: emission is [C][M + 1]
+ * with the unseen symbol last.  A hard mode is an int32 tensor `partition` [C + 1] of its slot.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/run_file.h"
+
+/* ---------------------------------------------------------------------------------------------
+ * Shapes
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status append_shape(phl_text *shape, const size_t *sizes, size_t count, phl_error *error)
+{
+    phl_status status = phl_text_append(shape, "[", 1, error);
+    for (size_t i = 0; status == PHL_OK && i < count; i++) {
+        status = phl_text_append_format(shape, error, i > 0 ? ",%zu" : "%zu", sizes[i]);
+    }
+    return status == PHL_OK ? phl_text_append(shape, "]", 2, error) : status; /* and a NUL */
+}
+
+static phl_status append_core_shape(const phl_params *params, phl_text *shape, phl_error *error)
+{
+    phl_status status = phl_text_append(shape, "[", 1, error);
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
+        status = phl_text_append_format(shape, error, "%u,", params->modes[a].size);
+    }
+    if (status == PHL_OK) {
+        status = phl_text_append_format(shape, error, "%u]", params->states);
+    }
+    return status == PHL_OK ? phl_text_append(shape, "", 1, error) : status;
+}
+
+phl_status phl_table_shape(const phl_params *params, const phl_table *table, phl_text *shape,
+                           phl_error *error)
+{
+    if (strcmp(table->name, "core") == 0) {
+        return append_core_shape(params, shape, error);
+    }
+    if (strcmp(table->name, "transition") == 0) {
+        size_t sizes[] = {params->slots, table->rows / params->slots, table->columns};
+        return append_shape(shape, sizes, 3, error);
+    }
+    if (strcmp(table->name, "switch") == 0 || strcmp(table->name, "root") == 0 ||
+        strcmp(table->name, "root_kind") == 0) {
+        return append_shape(shape, &table->columns, 1, error);
+    }
+    size_t sizes[] = {table->rows, table->columns};
+    return append_shape(shape, sizes, 2, error);
+}
+
+static phl_status partition_shape(uint32_t states, phl_text *shape, phl_error *error)
+{
+    size_t size = (size_t)states + 1;
+    return append_shape(shape, &size, 1, error);
+}
+
+static phl_array array_of_table(const phl_table *table)
+{
+    phl_array array = {table->name, table->slot,    PHL_FLOAT64,       table->data,
+                       table->rows, table->columns, table->row_stride, table->column_stride};
+    return array;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Writing
+ * ------------------------------------------------------------------------------------------- */
+
+phl_status phl_draw_write(const phl_database *database, sqlite3_stmt *insert, int64_t model,
+                          const phl_params *params, phl_error *error)
+{
+    phl_text shape = {NULL, 0, 0};
+    phl_table table;
+    phl_status status = PHL_OK;
+    (void)sqlite3_bind_int64(insert, 8, model);
+    for (size_t i = 0; status == PHL_OK && phl_params_table(params, i, &table); i++) {
+        phl_array array = array_of_table(&table);
+        shape.length = 0;
+        status = phl_table_shape(params, &table, &shape, error);
+        if (status == PHL_OK) {
+            status = phl_array_write(database, insert, &array, shape.bytes, error);
+        }
+    }
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
+        const phl_mode *mode = &params->modes[a];
+        if (mode->block == NULL) {
+            continue; /* soft: its matrix is one of the tables */
+        }
+        phl_array array =
+            phl_array_flat("partition", PHL_INT32, mode->block, (size_t)params->states + 1);
+        array.slot = mode->slot;
+        shape.length = 0;
+        status = partition_shape(params->states, &shape, error);
+        if (status == PHL_OK) {
+            status = phl_array_write(database, insert, &array, shape.bytes, error);
+        }
+    }
+    phl_text_clear(&shape);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Reading
+ * ------------------------------------------------------------------------------------------- */
+
+/* Blocks are numbered from 0 without a gap; *size is how many there are.  Linear, so that a hostile
+ * file costs no more than its length. */
+static phl_status count_blocks(const phl_database *database, const uint32_t *block, uint32_t states,
+                               uint32_t *size, phl_error *error)
+{
+    size_t values = (size_t)states + 1;
+    unsigned char *used = phl_alloc_zero(values, 1, error);
+    if (used == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    phl_status status = PHL_OK;
+    uint32_t largest = 0, distinct = 0;
+    for (size_t q = 0; status == PHL_OK && q < values; q++) {
+        if (block[q] > states) {
+            status = phl_database_damaged(database, error, "a partition names block %u", block[q]);
+            break;
+        }
+        distinct += used[block[q]] == 0;
+        used[block[q]] = 1;
+        largest = block[q] > largest ? block[q] : largest;
+    }
+    if (status == PHL_OK && distinct != largest + 1) {
+        status = phl_database_damaged(database, error, "a partition has an empty block");
+    }
+    phl_free(used);
+    *size = distinct;
+    return status;
+}
+
+static phl_status read_partition(const phl_database *database, const phl_directory *directory,
+                                 const phl_entry *entry, uint32_t states, phl_mode *mode,
+                                 phl_error *error)
+{
+    phl_text shape = {NULL, 0, 0};
+    size_t values = (size_t)states + 1;
+    if (phl_directory_bytes(directory, entry) != values * sizeof *mode->block) {
+        return phl_database_damaged(database, error, "a partition of another size");
+    }
+    mode->block = phl_alloc(values, sizeof *mode->block, error);
+    phl_status status =
+        mode->block == NULL ? PHL_ERR_MEMORY : partition_shape(states, &shape, error);
+    if (status == PHL_OK) {
+        phl_array array = phl_array_flat("partition", PHL_INT32, mode->block, values);
+        array.slot = entry->slot;
+        status = phl_array_read(database, directory, entry->owner, &array, shape.bytes, error);
+    }
+    if (status == PHL_OK) {
+        status = count_blocks(database, mode->block, states, &mode->size, error);
+    }
+    phl_text_clear(&shape);
+    return status;
+}
+
+/* The active slots, from the tensors `partition` or `mode` of a model.  A mode matrix is left to be
+ * read with the other tables; here its room is made, of the size of what is stored. */
+static phl_status read_modes(const phl_database *database, const phl_directory *directory,
+                             const phl_entry *first, size_t count, const phl_draw_kind *kind,
+                             phl_mode **modes, uint32_t *n_modes, phl_error *error)
+{
+    const char *name = kind->soft ? "mode" : "partition";
+    uint64_t row = ((uint64_t)kind->states + 1) * sizeof(double);
+    *modes = phl_alloc_zero(count, sizeof **modes, error);
+    phl_status status = *modes == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < count; i++) {
+        const phl_entry *entry = &first[i];
+        if (strcmp(entry->name, name) != 0 || entry->part != 0) {
+            continue;
+        }
+        phl_mode *mode = &(*modes)[(*n_modes)++];
+        mode->slot = entry->slot;
+        if (!kind->soft) {
+            status = read_partition(database, directory, entry, kind->states, mode, error);
+            continue;
+        }
+        uint64_t bytes = phl_directory_bytes(directory, entry);
+        if (bytes == 0 || bytes % row != 0 || bytes / row > kind->states + 1) {
+            status = phl_database_damaged(database, error, "a mode matrix of another size");
+            continue;
+        }
+        mode->size = (uint32_t)(bytes / row);
+        mode->matrix = phl_alloc_zero((size_t)(bytes / sizeof(double)), sizeof(double), error);
+        status = mode->matrix == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    return status;
+}
+
+static void free_modes(phl_mode *modes, uint32_t n_modes)
+{
+    for (uint32_t a = 0; a < n_modes; a++) {
+        phl_free(modes[a].block);
+        phl_free(modes[a].matrix);
+    }
+    phl_free(modes);
+}
+
+/* Does a model of these sizes fit the bytes stored?  In memory it has a row beyond L and a row of
+ * ones more, at most twice as much. */
+static bool sizes_fit(const phl_draw_kind *kind, const phl_mode *modes, uint32_t n_modes,
+                      uint64_t stored)
+{
+    return phl_params_bytes(kind->kind, kind->states, kind->slots, kind->labels, modes, n_modes) <=
+           2 * stored + 1024;
+}
+
+static phl_status read_tables(const phl_database *database, const phl_directory *directory,
+                              int64_t model, phl_params *params, phl_error *error)
+{
+    phl_text shape = {NULL, 0, 0};
+    phl_table table;
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && phl_params_table(params, i, &table); i++) {
+        phl_array array = array_of_table(&table);
+        shape.length = 0;
+        status = phl_table_shape(params, &table, &shape, error);
+        if (status == PHL_OK) {
+            status = phl_array_read(database, directory, model, &array, shape.bytes, error);
+        }
+    }
+    phl_text_clear(&shape);
+    return status;
+}
+
+/* full has the identity partition in every slot. */
+static bool is_identity(const phl_mode *modes, uint32_t n_modes, uint32_t states, uint32_t slots)
+{
+    bool same = n_modes == slots;
+    for (uint32_t a = 0; same && a < n_modes; a++) {
+        same = modes[a].slot == a + 1;
+        for (uint32_t q = 0; same && q <= states; q++) {
+            same = modes[a].block[q] == q;
+        }
+    }
+    return same;
+}
+
+/* Make and fill the parameters, now that the active slots are known. */
+static phl_status read_params(const phl_database *database, const phl_directory *directory,
+                              int64_t model, const phl_draw_kind *kind, const phl_mode *modes,
+                              uint32_t n_modes, phl_params **params, phl_error *error)
+{
+    bool core = kind->kind == PHL_TF || kind->kind == PHL_FULL;
+    if ((!core && n_modes > 0) || (kind->soft && kind->kind != PHL_TF) ||
+        (kind->kind == PHL_FULL && !is_identity(modes, n_modes, kind->states, kind->slots))) {
+        return phl_database_damaged(database, error, "partitions that a model of kind %s lacks",
+                                    phl_kind_name(kind->kind));
+    }
+    phl_status status = phl_params_create(kind->kind, kind->states, kind->slots, kind->labels,
+                                          modes, n_modes, 0, params, error);
+    if (status == PHL_OK) {
+        (*params)->soft = kind->soft; /* without active slots nothing else tells */
+        status = read_tables(database, directory, model, *params, error);
+    }
+    if (status == PHL_OK) {
+        phl_params_complete(*params);
+        status = phl_params_check(*params, error);
+    }
+    if (status != PHL_OK && status != PHL_ERR_MEMORY && status != PHL_ERR_READ &&
+        (error == NULL || error->file[0] == '\0')) {
+        char what[200] = "impossible parameters"; /* a complaint that does not name the file */
+        if (error != NULL) {
+            memcpy(what, error->message, sizeof what - 1);
+            what[sizeof what - 1] = '\0';
+        }
+        status = phl_database_damaged(database, error, "%s", what);
+    }
+    return status;
+}
+
+phl_status phl_draw_read(const phl_database *database, const phl_directory *directory,
+                         int64_t model, const phl_draw_kind *kind, phl_params **params,
+                         phl_error *error)
+{
+    size_t count = 0;
+    const phl_entry *first = phl_directory_owner(directory, model, &count);
+    phl_mode *modes = NULL;
+    uint32_t n_modes = 0;
+    phl_params *made = NULL;
+    uint64_t stored = 0;
+    for (size_t i = 0; i < count; i++) {
+        stored += first[i].length;
+    }
+    phl_status status =
+        read_modes(database, directory, first, count, kind, &modes, &n_modes, error);
+    if (status == PHL_OK && !sizes_fit(kind, modes, n_modes, stored)) {
+        status = phl_database_damaged(database, error,
+                                      "a model's tables are too small for its "
+                                      "states, slots and labels");
+    }
+    if (status == PHL_OK) {
+        status = read_params(database, directory, model, kind, modes, n_modes, &made, error);
+    }
+    free_modes(modes, n_modes);
+    if (status != PHL_OK) {
+        phl_params_free(made);
+        return status;
+    }
+    *params = made;
+    return PHL_OK;
+}

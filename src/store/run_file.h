@@ -1,0 +1,60 @@
+/* run_file.h - the pieces a run is written and read in.
+ *
+ * phl_run_save (run_save.c) and phl_run_open (run_open.c) put them together; a learner that writes
+ * while it trains can use them one by one, in transactions of its own.
+ */
+#ifndef PHL_STORE_RUN_FILE_H
+#define PHL_STORE_RUN_FILE_H
+
+#include "base/text.h"
+#include "model/run.h"
+#include "store/arrays.h"
+
+/* Facts that are fields of struct phl_run, not of its meta. */
+#define PHL_KEY_MODEL "model"
+#define PHL_KEY_STATES "states"
+#define PHL_KEY_SLOTS "slots"
+#define PHL_KEY_PER_CLASS "per_class"
+
+/* Is it one of those, or a digest? */
+bool phl_key_is_reserved(const char *key);
+
+/* ---- One draw: draw_store.c ------------------------------------------------------------------ */
+
+/* Shape of a table as stored and shown, "[3,10]", terminated, appended to `shape`. */
+phl_status phl_table_shape(const phl_params *params, const phl_table *table, phl_text *shape,
+                           phl_error *error);
+
+#define PHL_INSERT_TENSOR                                                                          \
+    "INSERT INTO tensor (model, name, slot, part, dtype, shape, checksum, data) "                  \
+    "VALUES (?8, ?1, ?7, ?2, ?3, ?4, ?5, ?6)"
+phl_status phl_draw_write(const phl_database *database, sqlite3_stmt *insert, int64_t model,
+                          const phl_params *params, phl_error *error);
+
+/* What a draw is, but for its tables. */
+typedef struct phl_draw_kind {
+    phl_kind kind;
+    bool soft;
+    uint32_t states, slots, labels;
+} phl_draw_kind;
+
+/* Sizes are compared with the bytes that are there before anything is allocated. */
+phl_status phl_draw_read(const phl_database *database, const phl_directory *directory,
+                         int64_t model, const phl_draw_kind *kind, phl_params **params,
+                         phl_error *error);
+
+/* ---- The forest: forest_store.c -------------------------------------------------------------- */
+
+#define PHL_INSERT_FOREST                                                                          \
+    "INSERT INTO forest (name, part, dtype, shape, checksum, data) VALUES (?1, ?2, ?3, ?4, ?5, "   \
+    "?6)"
+phl_status phl_forest_store(const phl_database *database, const phl_forest *forest,
+                            phl_error *error);
+/* NULL when the run holds none.  Whatever the bytes are, the forest is sound or refused. */
+phl_status phl_forest_load(phl_database *database, phl_forest **forest, phl_error *error);
+
+/* Load the forest of the run in `path` into run->forest; phl_run_open leaves it out, because only
+ * resuming needs it. */
+phl_status phl_run_load_forest(phl_run *run, const char *path, phl_error *error);
+
+#endif

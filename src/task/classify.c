@@ -1,0 +1,199 @@
+/* classify.c - class posteriors from one model a class (DESIGN section 5). */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/numeric.h"
+#include "task/classify.h"
+#include "task/scores.h"
+
+void phl_classify_options_init(phl_classify_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->structure = true;
+    options->prior = PHL_PRIOR_UNIFORM;
+}
+
+static phl_status check_per_class(const phl_run *run, phl_error *error)
+{
+    if (!run->per_class) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "train again with --per-class",
+                         "the run was not trained per class: it has one model for all trees and "
+                         "cannot tell classes apart");
+    }
+    return PHL_OK;
+}
+
+/* log p(class) [K]. */
+static phl_status fill_prior(const phl_run *run, phl_class_prior prior, double *log_prior,
+                             phl_error *error)
+{
+    size_t n = run->n_models;
+    if (prior != PHL_PRIOR_UNIFORM && prior != PHL_PRIOR_EMPIRICAL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "there is no class prior number %d",
+                         (int)prior);
+    }
+    for (size_t k = 0; k < n; k++) {
+        const phl_model *model = &run->models[k];
+        double weight = model->weight > 0.0 ? model->weight : (double)model->trees;
+        log_prior[k] = prior == PHL_PRIOR_EMPIRICAL ? log(weight) : 0.0;
+    }
+    if (isinf(phl_log_normalise(log_prior, n))) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use the uniform class prior",
+                         "the run does not say how many trees each class was trained on");
+    }
+    return PHL_OK;
+}
+
+/* Tell how many trees no class can have made. */
+static void report_impossible(const phl_forest *forest, const phl_classify_options *options,
+                              size_t count, size_t first)
+{
+    if (count == 0 || options->report == NULL) {
+        return;
+    }
+    phl_error note = {.status = PHL_OK};
+    phl_position position = {phl_tree_file(forest, first), phl_tree_line(forest, first), 0};
+    phl_raise_at(&note, PHL_OK, position, NULL,
+                 "%zu tree%s probability 0 under every class (the first is tree %zu): the class "
+                 "prior stands in for the posterior",
+                 count, count == 1 ? " has" : "s have", first);
+    options->report(&note, options->context);
+}
+
+phl_status phl_classify_scored(const phl_run *run, const phl_forest *forest,
+                               const phl_classify_options *options, double *log_posterior,
+                               double *log_likelihood, phl_error *error)
+{
+    phl_prepared prepared = {0};
+    double *scores = NULL, *log_prior = NULL;
+    size_t n = run->n_models;
+    phl_status status = check_per_class(run, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    log_prior = phl_alloc(n, sizeof *log_prior, error);
+    status = log_prior == NULL ? PHL_ERR_MEMORY : fill_prior(run, options->prior, log_prior, error);
+    if (status == PHL_OK) {
+        status = phl_prepare(run, forest, &prepared, error);
+    }
+    if (status == PHL_OK) {
+        scores = phl_alloc(n * prepared.roots.n, sizeof *scores, error);
+        status = scores == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    if (status == PHL_OK) {
+        status = phl_average_scores(&prepared, run->models, n, options->threads, options->cancel,
+                                    options->context, options->structure ? NULL : scores,
+                                    options->structure ? scores : NULL, error);
+    }
+    if (status == PHL_OK) {
+        size_t impossible = 0, first = 0;
+        for (size_t t = 0; t < forest->n_trees; t++) {
+            double *row = log_posterior + t * n;
+            for (size_t k = 0; k < n; k++) {
+                double score = scores[k * prepared.roots.n + prepared.roots.of_tree[t]];
+                row[k] = log_prior[k] + score;
+                if (log_likelihood != NULL) {
+                    log_likelihood[t * n + k] = score;
+                }
+            }
+            if (isinf(phl_log_normalise(row, n))) {
+                memcpy(row, log_prior, n * sizeof *row);
+                first = impossible == 0 ? t : first;
+                impossible++;
+            }
+        }
+        report_impossible(forest, options, impossible, first);
+    }
+    phl_free(scores);
+    phl_free(log_prior);
+    phl_prepared_clear(&prepared);
+    return status;
+}
+
+phl_status phl_classify(const phl_run *run, const phl_forest *forest,
+                        const phl_classify_options *options, double *log_posterior,
+                        phl_error *error)
+{
+    phl_classify_options defaults;
+    phl_classify_options_init(&defaults);
+    return phl_classify_scored(run, forest, options != NULL ? options : &defaults, log_posterior,
+                               NULL, error);
+}
+
+size_t phl_classify_best(const double *log_posterior, size_t n_classes)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < n_classes; k++) {
+        best = log_posterior[k] > log_posterior[best] ? k : best;
+    }
+    return best;
+}
+
+/* Entropy in bits of a distribution given by logarithms. */
+static double entropy_of_logs(const double *log_p, size_t n)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        sum -= isinf(log_p[k]) ? 0.0 : exp(log_p[k]) * log_p[k];
+    }
+    return sum > 0.0 ? sum / log(2.0) : 0.0;
+}
+
+phl_status phl_measure_posteriors(const phl_run *run, const phl_forest *forest,
+                                  const double *log_posterior, bool forest_names,
+                                  phl_measures *measures, phl_error *error)
+{
+    size_t n = run->n_models;
+    int32_t *model_of = phl_alloc(forest->classes.count, sizeof *model_of, error);
+    if (model_of == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < forest->classes.count; i++) {
+        model_of[i] = phl_alphabet_find(&run->classes, phl_alphabet_name(&forest->classes, i),
+                                        phl_alphabet_length(&forest->classes, i));
+    }
+    for (size_t t = 0; t < forest->n_trees; t++) {
+        int32_t class_number = forest->tree_class[t];
+        if (class_number < 0) {
+            continue;
+        }
+        const double *row = log_posterior + t * n;
+        int32_t model = model_of[class_number];
+        phl_item item = {
+            .truth = model < 0 ? SIZE_MAX : (size_t)model,
+            .predicted = phl_classify_best(row, n),
+            .drawn = SIZE_MAX,
+            .entropy_bits = entropy_of_logs(row, n),
+            .log_p = model < 0 ? (double)NAN : row[model],
+        };
+        if (forest_names) {
+            item.truth = (size_t)class_number;
+            item.predicted = (size_t)phl_alphabet_find(
+                &forest->classes, phl_alphabet_name(&run->classes, item.predicted),
+                phl_alphabet_length(&run->classes, item.predicted));
+        }
+        phl_measures_add(measures, &item);
+    }
+    phl_free(model_of);
+    return PHL_OK;
+}
+
+phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *forest,
+                                 const double *log_posterior, phl_evaluation *evaluation,
+                                 phl_error *error)
+{
+    phl_measures measures = {0};
+    phl_status status = check_per_class(run, error);
+    if (status == PHL_OK) {
+        status = phl_measures_init(&measures, run->n_models, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_measure_posteriors(run, forest, log_posterior, false, &measures, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_measures_finish(&measures, &run->classes, evaluation, error);
+    }
+    phl_measures_clear(&measures);
+    return status;
+}

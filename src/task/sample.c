@@ -1,0 +1,379 @@
+/* sample.c - trees drawn from a model: labels for given shapes, and whole trees.
+ *
+ * Whole trees are grown as shapes without labels first; then both kinds go the same way: a draw of
+ * the model a tree, hidden states given the shape alone, labels from the states.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "forest/builder.h"
+#include "model/purposes.h"
+#include "task/copies.h"
+#include "task/session.h"
+
+void phl_sample_options_init(phl_sample_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->seed = 42;
+    options->trees = 10;
+    options->max_nodes = 10000;
+    options->max_attempts = 1000;
+}
+
+/* The draw of the model that tree number `tree` uses, for its shape and its labels. */
+static size_t pick_draw(const phl_model *model, uint64_t seed, size_t tree)
+{
+    phl_rng rng;
+    phl_rng_init(&rng, seed, PHL_PURPOSE_PICK, model->class_index, 0, tree);
+    return (size_t)phl_rng_bounded(&rng, model->n_draws);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Labels for shapes
+ * ------------------------------------------------------------------------------------------- */
+
+struct worker {
+    phl_tree_view *view;
+    uint32_t *states;
+    size_t states_capacity;
+};
+
+struct sampling {
+    const phl_model *model;
+    const phl_sample_options *options;
+    const phl_forest *shapes; /* labels unknown */
+    phl_prepared prepared;
+    uint64_t *nodes, *unknown;
+    size_t *first; /* [T + 1] where each tree's labels begin */
+    int32_t *labels;
+    struct worker *workers;
+    int n_workers;
+    const phl_upward *upward; /* of the draw at hand */
+    size_t draw;
+};
+
+static phl_status sample_tree(size_t block, size_t begin, size_t end, int worker, void *context,
+                              phl_error *error)
+{
+    (void)block;
+    struct sampling *work = context;
+    struct worker *own = &work->workers[worker];
+    uint64_t seed = work->options->seed;
+    phl_status status = PHL_OK;
+    for (size_t t = begin; status == PHL_OK && t < end; t++) {
+        if (pick_draw(work->model, seed, t) != work->draw) {
+            continue;
+        }
+        size_t n = work->first[t + 1] - work->first[t];
+        bool possible = false;
+        phl_rng rng;
+        phl_rng_init(&rng, seed, PHL_PURPOSE_SAMPLE, work->model->class_index, 0, t);
+        status = phl_view_turn(&own->view, work->upward, error);
+        if (status == PHL_OK) {
+            status = phl_grow(&own->states, &own->states_capacity, n, sizeof *own->states, error);
+        }
+        if (status == PHL_OK) {
+            status = phl_tree_draw_states(own->view, t, &rng, own->states, &possible, error);
+        }
+        if (status == PHL_OK) {
+            PHL_CHECK_BUG(possible, error);
+            phl_emit_labels(own->view, own->states, &rng, work->labels + work->first[t]);
+        }
+    }
+    return status;
+}
+
+/* All trees that use one draw of the model. */
+static phl_status sample_draw(struct sampling *work, size_t draw, phl_error *error)
+{
+    const phl_sample_options *options = work->options;
+    size_t n_trees = work->shapes->n_trees, t = 0;
+    while (t < n_trees && pick_draw(work->model, options->seed, t) != draw) {
+        t++;
+    }
+    if (t == n_trees) {
+        return PHL_OK;
+    }
+    phl_upward *upward = NULL;
+    phl_status status = phl_upward_create(work->prepared.index, work->model->draws[draw].params,
+                                          work->prepared.label_row, &upward, error);
+    if (status == PHL_OK) {
+        status = phl_upward_run(upward, options->threads, error);
+    }
+    if (status == PHL_OK) {
+        work->upward = upward;
+        work->draw = draw;
+        status = phl_parallel_blocks(n_trees, 16, options->threads, sample_tree, work,
+                                     options->cancel, options->context, error);
+    }
+    phl_upward_free(upward);
+    return status;
+}
+
+static phl_status prepare(struct sampling *work, phl_error *error)
+{
+    const phl_forest *shapes = work->shapes;
+    phl_status status = phl_prepare(work->model->run, shapes, &work->prepared, error);
+    if (status == PHL_OK) {
+        status = phl_count_nodes(shapes, &work->nodes, &work->unknown, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    work->n_workers = phl_thread_count(work->options->threads);
+    work->workers = phl_alloc_zero((size_t)work->n_workers, sizeof *work->workers, error);
+    work->first = phl_alloc(shapes->n_trees + 1, sizeof *work->first, error);
+    if (work->workers == NULL || work->first == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    work->first[0] = 0;
+    for (size_t t = 0; t < shapes->n_trees; t++) {
+        work->first[t + 1] = work->first[t] + (size_t)work->nodes[shapes->tree_root[t]];
+    }
+    work->labels = phl_alloc(work->first[shapes->n_trees], sizeof *work->labels, error);
+    return work->labels == NULL ? PHL_ERR_MEMORY : PHL_OK;
+}
+
+static phl_status take_labels(size_t tree, size_t n, int32_t *labels, void *context,
+                              phl_error *error)
+{
+    (void)error;
+    const struct sampling *work = context;
+    memcpy(labels, work->labels + work->first[tree], n * sizeof *labels);
+    return PHL_OK;
+}
+
+/* Labels for a forest without any. */
+static phl_status fill_shapes(const phl_model *model, const phl_forest *shapes,
+                              const phl_sample_options *options, phl_forest **forest,
+                              phl_error *error)
+{
+    struct sampling work = {.model = model, .options = options, .shapes = shapes};
+    phl_status status = prepare(&work, error);
+    for (size_t d = 0; status == PHL_OK && d < model->n_draws; d++) {
+        status = sample_draw(&work, d, error);
+    }
+    if (status == PHL_OK) {
+        status =
+            phl_copy_relabelled(shapes, &model->run->labels, take_labels, &work, forest, error);
+    }
+    for (int w = 0; work.workers != NULL && w < work.n_workers; w++) {
+        phl_tree_view_free(work.workers[w].view);
+        phl_free(work.workers[w].states);
+    }
+    phl_free(work.workers);
+    phl_free(work.first);
+    phl_free(work.labels);
+    phl_free(work.nodes);
+    phl_free(work.unknown);
+    phl_prepared_clear(&work.prepared);
+    return status;
+}
+
+phl_status phl_sample_labels(const phl_model *model, const phl_forest *shapes,
+                             const phl_sample_options *options, phl_forest **forest,
+                             phl_error *error)
+{
+    phl_sample_options defaults;
+    phl_sample_options_init(&defaults);
+    options = options != NULL ? options : &defaults;
+    phl_forest *bare = NULL;
+    phl_status status = phl_check_draws(model, error);
+    if (status == PHL_OK) {
+        status = phl_copy_shapes(shapes, &bare, error);
+    }
+    if (status == PHL_OK) {
+        status = fill_shapes(model, bare, options, forest, error);
+    }
+    phl_forest_free(bare);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Shapes
+ * ------------------------------------------------------------------------------------------- */
+
+enum { ABSENT, LEAF, INTERNAL };
+
+/* A node that waits for its children to be drawn, or to be closed. */
+struct pending {
+    uint32_t slot;
+    bool leaf;
+    bool close; /* its children are done */
+};
+
+struct growing {
+    const phl_params *params;
+    double *some_from; /* [L + 1] probability that some slot from l + 1 on is not absent */
+    struct pending *stack;
+    size_t depth, capacity;
+};
+
+/* 1 - prod_{m > l} o^m(absent) for l = L .. 0, without cancellation: some(l) = (1 - a) + a some(l +
+ * 1). */
+static void prepare_growing(struct growing *growing, const phl_params *params)
+{
+    growing->params = params;
+    growing->some_from[params->slots] = 0.0;
+    for (size_t l = params->slots; l-- > 0;) {
+        const double *o = params->shape + 3 * l;
+        growing->some_from[l] = o[LEAF] + o[INTERNAL] + o[ABSENT] * growing->some_from[l + 1];
+    }
+}
+
+/* The outcome of slot l + 1 of an internal node, given that not all of them are absent and whether
+ * one before it is not. */
+static int draw_slot(const struct growing *growing, size_t l, bool some, phl_rng *rng)
+{
+    const double *o = growing->params->shape + 3 * l;
+    double absent = some ? o[ABSENT] : o[ABSENT] * growing->some_from[l + 1];
+    double at = phl_rng_uniform(rng) * (absent + o[LEAF] + o[INTERNAL]) - absent;
+    if (absent > 0.0 && at < 0.0) {
+        return ABSENT;
+    }
+    return o[INTERNAL] > 0.0 && (at >= o[LEAF] || o[LEAF] <= 0.0) ? INTERNAL : LEAF;
+}
+
+static phl_status push(struct growing *growing, struct pending node, phl_error *error)
+{
+    phl_status status = phl_grow(&growing->stack, &growing->capacity, growing->depth + 1,
+                                 sizeof *growing->stack, error);
+    if (status == PHL_OK) {
+        growing->stack[growing->depth++] = node;
+    }
+    return status;
+}
+
+/* One attempt at a tree, which is left open in the builder: *size 0 when it passed max_nodes or the
+ * model cannot make such a node. */
+static phl_status grow_tree(struct growing *growing, phl_builder *builder, size_t max_nodes,
+                            phl_rng *rng, size_t *size, phl_error *error)
+{
+    const phl_params *params = growing->params;
+    struct pending root = {.slot = 1, .leaf = phl_rng_uniform(rng) < params->root_kind[0]};
+    growing->depth = 0;
+    *size = 0;
+    size_t made = 0, waiting = 1;
+    phl_status status = push(growing, root, error);
+    while (status == PHL_OK && growing->depth > 0) {
+        struct pending node = growing->stack[--growing->depth];
+        if (node.close) {
+            status = phl_builder_close(builder, error);
+            continue;
+        }
+        if (made + waiting > max_nodes || (!node.leaf && growing->some_from[0] <= 0.0)) {
+            return PHL_OK;
+        }
+        made++;
+        waiting--;
+        status = phl_builder_open_label(builder, PHL_UNKNOWN, node.slot, error);
+        node.close = true;
+        if (status == PHL_OK) {
+            status = push(growing, node, error);
+        }
+        bool some = false;
+        for (size_t l = 0; status == PHL_OK && !node.leaf && l < params->slots; l++) {
+            int outcome = draw_slot(growing, l, some, rng);
+            if (outcome != ABSENT) {
+                struct pending child = {.slot = (uint32_t)l + 1, .leaf = outcome == LEAF};
+                some = true;
+                waiting++;
+                status = push(growing, child, error);
+            }
+        }
+    }
+    *size = made;
+    return status;
+}
+
+/* Tree number `tree`; *rejected is raised by the attempts thrown away. */
+static phl_status grow_until(struct growing *growing, phl_builder *builder, const phl_model *model,
+                             const phl_sample_options *options, size_t tree, uint64_t *rejected,
+                             phl_error *error)
+{
+    size_t draw = pick_draw(model, options->seed, tree);
+    prepare_growing(growing, model->draws[draw].params);
+    for (size_t attempt = 0; attempt < options->max_attempts; attempt++) {
+        size_t size = 0;
+        phl_rng rng;
+        if (options->cancel != NULL && options->cancel(options->context)) {
+            return phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
+        }
+        phl_rng_init(&rng, options->seed, PHL_PURPOSE_SHAPE, model->class_index, attempt, tree);
+        phl_status status = grow_tree(growing, builder, options->max_nodes, &rng, &size, error);
+        if (status != PHL_OK || size > 0) {
+            return status;
+        }
+        phl_builder_abandon_tree(builder);
+        *rejected += 1;
+    }
+    return phl_raise(error, PHL_ERR_LIMIT, "raise --max-nodes; or the model's trees never end",
+                     "tree %zu did not end within %zu nodes in any of %zu attempts", tree,
+                     options->max_nodes, options->max_attempts);
+}
+
+static phl_status grow_shapes(const phl_model *model, const phl_sample_options *options,
+                              phl_forest **shapes, uint64_t *rejected, phl_error *error)
+{
+    phl_builder *builder = NULL;
+    struct growing growing = {0};
+    phl_tree_info info = {.class_name = phl_run_class_name(model->run, model->class_index)};
+    phl_status status = phl_builder_create(NULL, &builder, error);
+    if (status == PHL_OK) {
+        growing.some_from =
+            phl_alloc((size_t)model->run->slots + 1, sizeof *growing.some_from, error);
+        status = growing.some_from == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    for (size_t t = 0; status == PHL_OK && t < options->trees; t++) {
+        status = grow_until(&growing, builder, model, options, t, rejected, error);
+        if (status == PHL_OK) {
+            status = phl_builder_end_tree(builder, &info, error);
+        }
+    }
+    if (status == PHL_OK) {
+        status = phl_builder_finish(builder, shapes, error);
+    }
+    phl_builder_free(builder);
+    phl_free(growing.some_from);
+    phl_free(growing.stack);
+    return status;
+}
+
+phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *options,
+                            phl_forest **forest, uint64_t *rejected, phl_error *error)
+{
+    phl_sample_options defaults;
+    phl_sample_options_init(&defaults);
+    options = options != NULL ? options : &defaults;
+    if (options->trees == 0 || options->max_nodes == 0 || options->max_attempts == 0) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "%zu trees of at most %zu nodes in %zu attempts: each must be at least 1",
+                         options->trees, options->max_nodes, options->max_attempts);
+    }
+    uint64_t thrown = 0;
+    phl_forest *shapes = NULL;
+    phl_status status = phl_check_draws(model, error);
+    if (status == PHL_OK) {
+        status = grow_shapes(model, options, &shapes, &thrown, error);
+    }
+    if (status == PHL_OK) {
+        status = fill_shapes(model, shapes, options, forest, error);
+    }
+    phl_forest_free(shapes);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (thrown > 0 && options->report != NULL) {
+        phl_error note = {.status = PHL_OK};
+        phl_raise(&note, PHL_OK, "raise --max-nodes to keep larger ones",
+                  "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)thrown,
+                  thrown == 1 ? " was" : "s were", options->max_nodes);
+        options->report(&note, options->context);
+    }
+    if (rejected != NULL) {
+        *rejected = thrown;
+    }
+    return PHL_OK;
+}

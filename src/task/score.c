@@ -1,0 +1,53 @@
+/* score.c - how well a model explains each tree (DESIGN section 5). */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "task/copies.h"
+#include "task/scores.h"
+
+void phl_score_options_init(phl_score_options *options)
+{
+    memset(options, 0, sizeof *options);
+}
+
+phl_status phl_score(const phl_model *model, const phl_forest *forest,
+                     const phl_score_options *options, phl_tree_score *scores, phl_error *error)
+{
+    phl_score_options defaults;
+    phl_score_options_init(&defaults);
+    options = options != NULL ? options : &defaults;
+    phl_prepared prepared = {0};
+    double *labels = NULL, *both = NULL;
+    uint64_t *nodes = NULL, *unknown = NULL;
+    phl_status status = phl_prepare(model->run, forest, &prepared, error);
+    if (status == PHL_OK) {
+        status = phl_count_nodes(forest, &nodes, &unknown, error);
+    }
+    if (status == PHL_OK) {
+        labels = phl_alloc(prepared.roots.n, sizeof *labels, error);
+        both = phl_alloc(prepared.roots.n, sizeof *both, error);
+        status = labels == NULL || both == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    if (status == PHL_OK) {
+        status =
+            phl_average_scores(&prepared, model, 1, options->threads, options->cancel,
+                               options->context, labels, options->structure ? both : NULL, error);
+    }
+    for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
+        uint32_t root = forest->tree_root[t];
+        size_t r = prepared.roots.of_tree[t];
+        phl_tree_score *score = &scores[t];
+        score->nodes = nodes[root];
+        score->labels = nodes[root] - unknown[root];
+        score->log_likelihood = options->structure ? both[r] : labels[r];
+        score->bits_per_label =
+            score->labels == 0 ? (double)NAN : -labels[r] / log(2.0) / (double)score->labels;
+    }
+    phl_prepared_clear(&prepared);
+    phl_free(labels);
+    phl_free(both);
+    phl_free(nodes);
+    phl_free(unknown);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* session.h - a forest prepared for one model: what phl_session is made of.
+ *
+ * Upward passes take most memory: n x C numbers and more a draw.  They are kept as long as they fit
+ * a quarter of the machine's memory (the first always is); a pass that did not fit is run again
+ * when it is asked for and then stays until another such one is.  Results do not depend on which
+ * passes are kept.  Loops over many trees should therefore have the draws outermost.
+ */
+#ifndef PHL_TASK_SESSION_H
+#define PHL_TASK_SESSION_H
+
+#include "task/scores.h"
+
+struct phl_session {
+    const phl_model *model; /* borrowed */
+    int threads;
+    phl_prepared prepared;
+    size_t n_draws;
+    double *labels;      /* [D][roots] log p_d(labels) */
+    double *shape;       /* [D][roots] log p_d(shape) */
+    phl_upward **upward; /* [D] NULL: not kept */
+    phl_upward *spare;   /* pass of a draw that is not kept, or NULL */
+    size_t spare_draw;
+
+    phl_tree_view *view;    /* for marginals and draws of states */
+    phl_tree_view *decoder; /* for most probable states: of one draw, decoder_draw */
+    size_t decoder_draw;
+    double *work; /* grows as needed */
+    size_t work_capacity;
+    uint32_t *states;
+    size_t states_capacity;
+};
+
+/* The same with a limit of memory for upward passes; 0: keep no more than the first. */
+phl_status phl_session_create_within(const phl_model *model, const phl_forest *forest, int threads,
+                                     uint64_t bytes, phl_session **session, phl_error *error);
+
+/* The upward pass of a draw, kept or run again. */
+phl_status phl_session_upward(phl_session *session, size_t draw, const phl_upward **upward,
+                              phl_error *error);
+
+/* log p_d(labels) of a tree. */
+static inline double phl_session_labels(const phl_session *session, size_t draw, size_t tree)
+{
+    const phl_roots *roots = &session->prepared.roots;
+    return session->labels[draw * roots->n + roots->of_tree[tree]];
+}
+
+/* Weights p_d(labels) / sum of them [D] of a tree; false, and nothing written, if all are 0. */
+bool phl_session_weights(const phl_session *session, size_t tree, double *weights);
+
+/* A work space of upward passes of this session: *view is made if NULL, and turned to `upward`.
+ * For marginals and draws of states only. */
+phl_status phl_view_turn(phl_tree_view **view, const phl_upward *upward, phl_error *error);
+
+/* Draw labels [n] of a tree from b of the states given: where the forest knows the label it is
+ * repeated as a row of the model (-1: unseen); elsewhere one of the M labels, -1 if a state emits
+ * none of them.  After phl_tree_draw_states of that tree in `view`. */
+void phl_emit_labels(const phl_tree_view *view, const uint32_t *states, phl_rng *rng,
+                     int32_t *labels);
+
+#endif

@@ -1,0 +1,341 @@
+#!/usr/bin/python3
+"""run.py PHLOEM - the edges of what can be read and written, reported as TAP.
+
+Very deep and very wide trees under a stack of 256 KiB, odd files, pipes, full disks, interrupts,
+and XML files made to hurt, each read or refused within 2 s and 256 MB.
+"""
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from itertools import chain
+
+HUGE = 1000000
+STACK = 256 << 10
+SLOW = float(os.environ.get("PHLOEM_TEST_SLOW", "1"))  # sanitizers: more time, more memory
+NOBODY = 65534
+
+
+class Edges:
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = folder
+        self.number = 0
+        self.failed = False
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def put(self, name, content):
+        with open(self.path(name), "wb") as stream:
+            if isinstance(content, bytes):
+                stream.write(content)
+            else:
+                stream.writelines(content)
+        return self.path(name)
+
+    def report(self, good, what, *why):
+        self.number += 1
+        self.failed |= not good
+        print(f"{'ok' if good else 'not ok'} {self.number} - {what}", flush=True)
+        for text in () if good else why:
+            print("# " + str(text)[:600].replace("\n", "\n# "), flush=True)
+
+    def run(self, *words, stdin=b"", stack=None, memory=None, user=None, seconds=120, stdout=None):
+        """Exit code (negative: signal), stdout, stderr."""
+        def limits():
+            if stack:
+                resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
+            if memory:
+                resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            if user:
+                os.setgid(user)
+                os.setuid(user)
+        environment = dict(os.environ, OMP_NUM_THREADS="1", LC_ALL="C.UTF-8")
+        done = subprocess.run([self.program, *words], input=stdin, timeout=seconds, check=False,
+                              stdout=stdout or subprocess.PIPE, stderr=subprocess.PIPE,
+                              preexec_fn=limits, env=environment)
+        return (done.returncode, done.stdout or b"",
+                done.stderr.decode("utf-8", "backslashreplace"))
+
+    def stats(self, *words, **limits):
+        code, out, err = self.run("stats", "--json", *words, **limits)
+        if code != 0:
+            raise RuntimeError(f"exit code {code}: {err[:300]}")
+        return json.loads(out)
+
+    def expect(self, what, code, message, *words, **options):
+        """A run with this exit code whose stderr begins with this message."""
+        found, out, err = self.run(*words, **options)
+        good = found == code and (err.startswith("phloem: " + message) if message else err == "")
+        if code != 0:
+            good = good and out == b"" and err.count("\n") <= 2
+        self.report(good, what, f"exit code {found}, expected {code}", f"found {err!r}",
+                    f"expected {message!r}")
+
+    def same(self, what, first, second, *options, stack=None):
+        """Two files with the same trees."""
+        try:
+            a = self.stats(first, stack=stack)
+            b = self.stats(second, *options, stack=stack)
+            self.report(a["fingerprint"] == b["fingerprint"], what, a["fingerprint"],
+                        b["fingerprint"])
+        except (RuntimeError, subprocess.TimeoutExpired) as problem:
+            self.report(False, what, problem)
+
+
+# ---- deep and wide -----------------------------------------------------------------------------
+
+def deep_and_wide(edges):
+    line = edges.put("chain.trees", [b"a\t", b"(x " * (HUGE - 1), b"(y)", b")" * (HUGE - 1), b"\n"])
+    wide = edges.put("wide.trees", [b"(x", b" (y)" * HUGE, b")\n"])
+    for name, path, depth, slot, distinct in (("chain", line, HUGE - 1, 1, HUGE),
+                                              ("wide", wide, 1, HUGE, HUGE + 1)):
+        try:
+            found = edges.stats(path, stack=STACK)
+            figures = (found["trees"], found["nodes"], found["depth"]["max"], found["max_slot"],
+                       found["distinct_subtrees"])
+            expected = (1, HUGE + (name == "wide"), depth, slot, distinct)
+            edges.report(figures == expected, f"{name}: counted", figures, expected)
+        except (RuntimeError, subprocess.TimeoutExpired) as problem:
+            edges.report(False, f"{name}: counted", problem)
+        xml = edges.path("a" if name == "chain" else ".") + f"/{name}.xml"
+        os.makedirs(os.path.dirname(xml), exist_ok=True)
+        steps = ((path, edges.path(name + ".jsonl")),
+                 (edges.path(name + ".jsonl"), edges.path(name + ".again.trees")),
+                 (path, edges.path(name + ".elastic.tree")), (path, xml))
+        for source, target in steps:
+            code, _, err = edges.run("convert", "--quiet", source, "-o", target, stack=STACK)
+            if code != 0:
+                edges.report(False, f"{name}: to {os.path.basename(target)}", code, err)
+                continue
+            options = ["--max-depth", str(2 * HUGE)] if target.endswith(".xml") else []
+            if target.endswith(".xml") and name == "wide":
+                options += ["--no-class"]
+            edges.same(f"{name}: to {os.path.basename(target)} and read again", path, target,
+                       *options, stack=STACK)
+    with open(line, "rb") as first, open(edges.path("chain.again.trees"), "rb") as second:
+        edges.report(first.read() == second.read(), "chain: the same bytes after json and back")
+    edges.expect("chain: XML refuses such depth unless told otherwise", 3,
+                 edges.path("a/chain.xml") + ":10002:1: elements nested", "stats",
+                 edges.path("a/chain.xml"), stack=STACK)
+    upside_down = edges.put("down.jsonl", [
+        b'{"class":"a","label":["y",', b'"x",' * (HUGE - 2), b'"x"],"parent":[',
+        ",".join(map(str, range(1, HUGE))).encode(), b',-1]}\n'])
+    edges.same("chain: json with the root last", line, upside_down, stack=STACK)
+    conllu = edges.put("deep.conllu", [b"%d\t_\t_\tX\t_\t_\t%d\t_\t_\t_\n" % (i, i - 1)
+                                       for i in range(1, HUGE // 4 + 1)])
+    edges.report(edges.stats(conllu, stack=STACK)["depth"]["max"] == HUGE // 4 - 1,
+                 "conllu: a chain of words")
+    ptb = edges.put("deep.ptb", [b"(X " * HUGE, b"w", b")" * HUGE, b"\n"])
+    edges.report(edges.stats(ptb, stack=STACK)["depth"]["max"] == HUGE, "ptb: a deep parse tree")
+    for name in os.listdir(edges.folder):
+        if os.path.isfile(edges.path(name)):
+            os.remove(edges.path(name))
+
+
+# ---- odd files ---------------------------------------------------------------------------------
+
+def odd_files(edges):
+    def counts(what, name, content, trees, nodes):
+        path = edges.put(name, content)
+        try:
+            found = edges.stats(path)
+            edges.report((found["trees"], found["nodes"]) == (trees, nodes), what, found["trees"],
+                         found["nodes"])
+        except RuntimeError as problem:
+            edges.report(False, what, problem)
+    counts("an empty file", "empty.trees", b"", 0, 0)
+    counts("an empty file of no known format", "empty", b"", 0, 0)
+    counts("an empty file of json", "empty.jsonl", b"", 0, 0)
+    counts("an empty file of elastic", "empty.elastic.tree", b"", 0, 0)
+    counts("blank lines only", "blank.trees", b"\n\r\n  \n", 0, 0)
+    counts("one node without line end", "one.trees", b"(a)", 1, 1)
+    counts("a byte order mark", "bom.trees", b"\xef\xbb\xbf(a)\n", 1, 1)
+    counts("a byte order mark alone", "bom-alone.trees", b"\xef\xbb\xbf", 0, 0)
+    counts("a byte order mark, format by content", "bom.dat", b"\xef\xbb\xbfc\t(a (b))\n", 1, 2)
+    counts("CRLF", "crlf.trees", b"c\t(a (b))\r\n(c)\r\n", 2, 3)
+    counts("CRLF in elastic", "crlf.elastic.tree", b"c:a(b($))\r\nc($)\r\n", 2, 3)
+    counts("CRLF in json", "crlf.jsonl", b'{"label":["a"],"parent":[-1]}\r\n\r\n', 1, 1)
+    edges.expect("NUL bytes", 3, edges.path("nul.trees") + ":1:3: found a NUL byte", "stats",
+                 edges.put("nul.trees", b"(a\0)\n"))
+    edges.expect("a file of NUL bytes", 3, edges.path("nuls.trees") + ":1:1: found a NUL byte",
+                 "stats", edges.put("nuls.trees", b"\0" * 2000000))
+    edges.expect("a missing file", 4, edges.path("missing.trees") + ": cannot open", "stats",
+                 edges.path("missing.trees"))
+    os.mkdir(edges.path("folder"))
+    edges.expect("a folder without trees", 4, edges.path("folder") + ": no files with trees",
+                 "stats", edges.path("folder"))
+    edges.put("folder/.hidden.trees", b"(a)\n")
+    edges.put("folder/readme.txt", b"(a)\n")
+    edges.expect("a folder with hidden and other files only", 4,
+                 edges.path("folder") + ": no files with trees", "stats", edges.path("folder"))
+    unreadable = edges.put("unreadable.trees", b"(a)\n")
+    os.chmod(unreadable, 0)
+    os.chmod(edges.folder, 0o755)
+    edges.expect("a file that may not be read", 4, unreadable + ": cannot open", "stats",
+                 unreadable, user=NOBODY if os.getuid() == 0 else None)
+    fifo = edges.path("fifo.trees")
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: edges.put("fifo.trees", b"(a)\n(b (c))\n"))
+    writer.start()
+    found = edges.stats(fifo)
+    writer.join()
+    edges.report((found["trees"], found["nodes"]) == (2, 3), "a FIFO as input")
+    _, out, _ = edges.run("convert", "-", "-o", "-", stdin=b"(a)\n(b)\n")
+    edges.report(out == b"(a)\n(b)\n", "from standard input to standard output", out)
+
+
+# ---- outputs -----------------------------------------------------------------------------------
+
+def outputs(edges):
+    big = edges.put("big.trees", b"".join(b"c%d\t(l%d (m%d) (n))\n" % (i % 7, i % 1000, i % 777)
+                                          for i in range(300000)))
+    environment = dict(os.environ, PHLOEM=edges.program, BIG=big)
+    done = subprocess.run(["bash", "-c", '"$PHLOEM" convert "$BIG" -o - | head -n 1; '
+                           'echo "${PIPESTATUS[0]}"'], capture_output=True, env=environment,
+                          timeout=60, check=False)
+    first, code = done.stdout.split(b"\n")[:2]
+    edges.report(first == b"c0\t(l0 (m0) (n))" and done.stderr == b"" and
+                 code in (b"0", b"141"), "a closed pipe ends it quietly", done.stdout[-200:],
+                 done.stderr)
+    with open("/dev/full", "wb") as full:
+        edges.expect("a full disk under standard output", 4,
+                     "<stdout>: cannot write: No space left", "convert", big, "-o", "-", stdout=full)
+        code, _, err = edges.run("stats", big, stdout=full)
+        edges.report(code == 4 and "No space left" in err, "stats on a full disk", code, err)
+    edges.expect("a full disk as output", 4, "/dev/full: cannot write: No space left", "convert",
+                 big, "--to", "brackets", "-o", "/dev/full")
+    os.mkdir(edges.path("readonly"))
+    os.chmod(edges.path("readonly"), 0o555)
+    user = NOBODY if os.getuid() == 0 else None
+    edges.expect("output into a read-only folder", 4,
+                 edges.path("readonly/out.trees") + ": cannot write: Permission denied", "convert",
+                 big, "-o", edges.path("readonly/out.trees"), user=user)
+    edges.expect("output into a folder that is not there", 4,
+                 edges.path("nowhere/out.trees") + ": cannot write: No such file", "convert", big,
+                 "-o", edges.path("nowhere/out.trees"))
+    edges.expect("a folder as output", 4, edges.path("readonly") + ": cannot write", "convert",
+                 big, "--to", "brackets", "-o", edges.path("readonly"))
+    interrupted(edges, big)
+
+
+def interrupted(edges, big):
+    """Ctrl-C in a long conversion: exit 130, the old file as it was, nothing beside it."""
+    place = edges.path("interrupt")
+    os.mkdir(place)
+    out = os.path.join(place, "out.jsonl.gz")
+    for delay in (0.05, 0.2, 0.5):
+        with open(out, "wb") as stream:
+            stream.write(b"old")
+        os.chmod(out, 0o640)
+        with subprocess.Popen([edges.program, "convert", *[big] * 40, "-o", out],
+                              stderr=subprocess.PIPE) as running:
+            time.sleep(delay)
+            running.send_signal(signal.SIGINT)
+            err = running.stderr.read()
+            code = running.wait(60)
+        with open(out, "rb") as stream:
+            content = stream.read(4)
+        left = os.listdir(place)
+        good = code == 130 and content == b"old" and left == ["out.jsonl.gz"]
+        edges.report(good, f"interrupted after {delay} s", f"exit code {code}", content, left, err)
+    code, _, err = edges.run("convert", "--quiet", big, "-o", out)
+    mode = stat.S_IMODE(os.stat(out).st_mode)
+    edges.report(code == 0 and mode == 0o640 and edges.stats(out)["trees"] == 300000,
+                 "a complete output replaces the old file and keeps its permissions", code, err,
+                 oct(mode))
+
+
+# ---- XML made to hurt --------------------------------------------------------------------------
+#
+# A child's peak of memory begins with that of its parent, so large files are written in pieces and
+# this part comes first.
+
+def times(piece, count):
+    """Many copies of a few bytes, in larger pieces."""
+    block = piece * 4096
+    for _ in range(count // 4096):
+        yield block
+    yield piece * (count % 4096)
+
+
+def attack(edges, what, content, codes, *options):
+    path = edges.put("attack.xml", content)
+    before = time.monotonic()
+    with subprocess.Popen([edges.program, "stats", "--no-class", *options, path],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+        err = running.stderr.read().decode("utf-8", "backslashreplace")
+        _, status, usage = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.monotonic() - before
+    megabytes = usage.ru_maxrss / 1024
+    good = running.returncode in codes and usage.ru_utime + usage.ru_stime < 2 * SLOW and \
+        megabytes < 256 * SLOW
+    if running.returncode == 3:
+        good = good and err.startswith(f"phloem: {path}:") and err.count("\n") == 1 and \
+            len(err) < 1200
+    edges.report(good, f"xml: {what}", f"exit code {running.returncode}",
+                 f"{seconds:.2f} s, {megabytes:.0f} MB", err)
+    os.remove(path)
+
+
+def attacks(edges):
+    mega = 60 << 20
+    laughs = b"<!DOCTYPE r [\n<!ENTITY a0 \"ha\">\n" + \
+        b"".join(b'<!ENTITY a%d "%s">\n' % (i, b"&a%d;" % (i - 1) * 10) for i in range(1, 12)) + \
+        b"]>\n<r>&a11;</r>\n"
+    attack(edges, "a billion laughs", laughs, {3})
+    attack(edges, "quadratic entities", [b'<!DOCTYPE r [<!ENTITY a "', *times(b"x", 1000000),
+                                         b'">]><r>', *times(b"&a;", 100000), b"</r>"], {3})
+    attack(edges, "parameter entities", b'<!DOCTYPE r [<!ENTITY % a "<!ENTITY b \'c\'>"> %a;]><r/>',
+           {3})
+    attack(edges, "an external entity", b'<!DOCTYPE r [<!ENTITY a SYSTEM "/etc/passwd">]><r>&a;</r>',
+           {0, 3}, "--text")
+    attack(edges, "an external document type", b'<!DOCTYPE r SYSTEM "/dev/zero"><r/>', {0, 3})
+    deep = b"<a>" * 100000 + b"</a>" * 100000
+    attack(edges, "100,000 elements deep", deep, {3})
+    attack(edges, "100,000 elements deep, allowed", deep, {0}, "--max-depth", "200000")
+    many = b"<a " + b" ".join(b'a%d="x"' % i for i in range(200000)) + b"/>"
+    attack(edges, "200,000 attributes", many, {3})
+    attack(edges, "200,000 attributes, allowed", many, {0}, "--max-attributes", "300000")
+    attack(edges, "a name of 60 MB", chain([b"<"], times(b"a", mega), [b"/>"]), {3})
+    attack(edges, "an attribute of 60 MB", chain([b'<a b="'], times(b"c", mega), [b'"/>']), {3})
+    attack(edges, "a comment of 60 MB", chain([b"<a><!--"], times(b"c", mega), [b"--></a>"]), {0, 3})
+    attack(edges, "text of 60 MB", chain([b"<a>"], times(b"c", mega), [b"</a>"]), {0}, "--text")
+    attack(edges, "declared attributes times elements", b"<!DOCTYPE r [<!ATTLIST a " +
+           b" ".join(b"b%d CDATA 'x'" % i for i in range(9000)) + b">]><r>" + b"<a/>" * 200000 +
+           b"</r>", {3})
+    attack(edges, "an unfinished tag of 60 MB",
+           chain([b"<a"], (b" b%d='%s'" % (i, b"c" * 1000) for i in range(60000))), {3})
+    attack(edges, "wrong encoding", '<?xml version="1.0" encoding="UTF-16"?><r/>'.encode(), {3})
+    attack(edges, "Latin-1 called UTF-8", '<?xml version="1.0" encoding="UTF-8"?><r>é</r>'
+           .encode("latin-1"), {3})
+    attack(edges, "Latin-1 called Latin-1", '<?xml version="1.0" encoding="ISO-8859-1"?><é/>'
+           .encode("latin-1"), {0})
+    attack(edges, "UTF-16", '<?xml version="1.0" encoding="UTF-16"?><é/>'.encode("utf-16"), {0})
+    attack(edges, "UTF-32", "<r/>".encode("utf-32"), {3})
+    attack(edges, "half a character", b"<r>\xe2\x82</r>", {3})
+    attack(edges, "1,000,000 children", chain([b"<r>"], times(b"<a/>", 1000000), [b"</r>"]), {0})
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__.strip())
+        return 2
+    with tempfile.TemporaryDirectory(prefix="phloem-edges-") as folder:
+        edges = Edges(os.path.abspath(sys.argv[1]), folder)
+        for part in (attacks, deep_and_wide, odd_files, outputs):
+            part(edges)
+        print(f"1..{edges.number}")
+    return int(edges.failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

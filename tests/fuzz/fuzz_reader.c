@@ -1,0 +1,175 @@
+/* fuzz_reader.c - a libFuzzer target for one reader, chosen by -DFUZZ_FORMAT=PHL_FORMAT_...
+ * (PHL_FORMAT_AUTO: any format by content, compressed or not).
+ *
+ * Whatever the bytes are:
+ *  - a failure is one about data and has a message;
+ *  - with skip_bad reading goes through, and reports something exactly if it fails without;
+ *  - what was read, written and read again is the same data: in json always, in every other format
+ *    unless its writer refuses.
+ * Build and run with tests/fuzz/run.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "phloem.h"
+
+#ifndef FUZZ_FORMAT
+#error "choose a reader with -DFUZZ_FORMAT=PHL_FORMAT_..."
+#endif
+
+#define NAME "fuzz"
+
+static void stop(const char *what, const phl_error *error)
+{
+    char line[2048] = "";
+    if (error != NULL) {
+        phl_error_format(error, line, sizeof line);
+    }
+    fprintf(stderr, "fuzz: %s: %s\n", what, line);
+    abort();
+}
+
+static void must(bool good, const char *what, const phl_error *error)
+{
+    if (!good) {
+        stop(what, error);
+    }
+}
+
+/* Count what was passed over. */
+static void count(const phl_error *error, void *context)
+{
+    must(error->status == PHL_OK || error->message[0] != '\0', "a report without words", error);
+    ++*(size_t *)context;
+}
+
+/* Options that depend on the bytes, so that all of them are met. */
+static phl_read_options options_for(const uint8_t *data, size_t size)
+{
+    phl_read_options options;
+    unsigned bits = (unsigned)size;
+    for (size_t i = 0; i < size; i++) {
+        bits = bits * 31 + data[i];
+    }
+    phl_read_options_init(&options);
+    options.format = FUZZ_FORMAT;
+    options.no_sharing = (bits & 3) == 3;
+    options.xml_attributes = (bits & 4) != 0;
+    options.xml_text = (bits & 8) != 0;
+    options.ptb_drop_words = (bits & 16) != 0;
+    options.conllu_label = (phl_conllu_label)((bits >> 5) % 3);
+    options.max_nodes = 100000;
+    options.max_children = 2000; /* a slot costs two bytes in brackets */
+    options.max_name = 4096;
+    options.max_attributes = 1000;
+    options.max_ratio = 100;
+    return options;
+}
+
+static void print(const phl_forest *forest, char out[33])
+{
+    phl_error error = {0};
+    must(phl_forest_fingerprint(forest, true, out, &error) == PHL_OK, "fingerprint", &error);
+}
+
+/* Written in `format` and read again, the trees are the same. */
+static void check_round_trip(const phl_forest *forest, phl_format format,
+                             phl_conllu_label conllu_label)
+{
+    phl_write_options writing;
+    phl_read_options reading;
+    phl_write_options_init(&writing);
+    phl_read_options_init(&reading);
+    writing.format = reading.format = format;
+    writing.conllu_label = reading.conllu_label = conllu_label;
+    char *text = NULL;
+    size_t size = 0;
+    phl_error error = {0};
+    phl_status status = phl_forest_write_memory(forest, &writing, &text, &size, &error);
+    if (status != PHL_OK) {
+        must(format != PHL_FORMAT_JSON, "json refuses", &error);
+        must(status == PHL_ERR_EXPRESS || (status == PHL_ERR_ARGUMENT && format == PHL_FORMAT_XML),
+             "a refusal of another kind", &error);
+        must(error.message[0] != '\0', "a refusal without words", &error);
+        return;
+    }
+    phl_forest *again = NULL;
+    status = phl_forest_read_memory(text, size, NAME, &reading, &again, NULL, &error);
+    if (status != PHL_OK) {
+        fprintf(stderr, "fuzz: written as %s: %.*s\n", phl_format_name(format), (int)size, text);
+        stop("what was written cannot be read", &error);
+    }
+    char first[33], second[33];
+    print(forest, first);
+    print(again, second);
+    if (strcmp(first, second) != 0) {
+        fprintf(stderr, "fuzz: written as %s: %.*s\n", phl_format_name(format), (int)size, text);
+        stop("a round trip changed the trees", NULL);
+    }
+    phl_free(text);
+    phl_forest_free(again);
+}
+
+/* Nodes met on a walk are those that multiplicities count. */
+static void check_counts(const phl_forest *forest)
+{
+    phl_error error = {0};
+    phl_stats stats;
+    phl_walk *walk = NULL;
+    must(phl_stats_compute(forest, &stats, &error) == PHL_OK, "statistics", &error);
+    must(phl_walk_create(forest, &walk, &error) == PHL_OK, "walk", &error);
+    uint64_t nodes = 0;
+    for (size_t tree = 0; tree < phl_forest_trees(forest); tree++) {
+        phl_visit visit;
+        phl_walk_start(walk, tree);
+        while (phl_walk_next(walk, &visit, &error) > 0) {
+            nodes++;
+        }
+    }
+    must(nodes == stats.nodes, "nodes walked and nodes counted differ", NULL);
+    phl_walk_free(walk);
+    phl_stats_clear(&stats);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    phl_read_options options = options_for(data, size);
+    phl_forest *strict = NULL;
+    phl_forest *lenient = NULL;
+    phl_error error = {0};
+    phl_read_summary summary;
+    size_t reports = 0;
+    phl_status status = phl_forest_read_memory(data, size, NAME, &options, &strict, NULL, &error);
+    if (status != PHL_OK) {
+        must(phl_status_exit_code(status) == 3 && status == error.status,
+             "a failure that is not about data", &error);
+        must(error.message[0] != '\0' && strcmp(error.file, NAME) == 0,
+             "a message without words or place", &error);
+        must(strict == NULL, "a forest in spite of a failure", &error);
+    }
+    options.skip_bad = true;
+    options.report = count;
+    options.context = &reports;
+    phl_status second =
+        phl_forest_read_memory(data, size, NAME, &options, &lenient, &summary, &error);
+    must(second == PHL_OK, "skip_bad does not skip", &error);
+    must((summary.skipped > 0) == (status != PHL_OK) && reports == summary.skipped,
+         "skip_bad counts wrongly", NULL);
+    must(summary.trees == phl_forest_trees(lenient), "trees are counted wrongly", NULL);
+    if (strict != NULL) {
+        char a[33], b[33];
+        print(strict, a);
+        print(lenient, b);
+        must(strcmp(a, b) == 0, "skip_bad changes good trees", NULL);
+    }
+    check_counts(lenient);
+    for (int format = PHL_FORMAT_BRACKETS; format <= PHL_FORMAT_PTB; format++) {
+        check_round_trip(lenient, (phl_format)format, options.conllu_label);
+    }
+    phl_forest_free(strict);
+    phl_forest_free(lenient);
+    return 0;
+}

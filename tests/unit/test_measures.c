@@ -1,0 +1,176 @@
+/* test_measures.c - evaluations against figures computed by hand. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "task/measures.h"
+
+static void add_name(phl_alphabet *names, const char *name)
+{
+    int32_t number;
+    assert_int_equal(phl_alphabet_add(names, name, strlen(name), &number, NULL), PHL_OK);
+}
+
+static void add(phl_measures *measures, size_t truth, size_t predicted, int times)
+{
+    phl_item item = {truth, predicted, SIZE_MAX, 0.5, -1.0};
+    for (int i = 0; i < times; i++) {
+        phl_measures_add(measures, &item);
+    }
+}
+
+/* H2 of a coin. */
+static double coin(double p)
+{
+    return -(p * log2(p) + (1 - p) * log2(1 - p));
+}
+
+/* Names a, b and c, which is neither true nor predicted. */
+static void test_by_hand(void **state)
+{
+    (void)state;
+    phl_alphabet names = {0};
+    add_name(&names, "a");
+    add_name(&names, "b");
+    add_name(&names, "c");
+    phl_measures measures;
+    phl_evaluation e = {0};
+    assert_int_equal(phl_measures_init(&measures, 3, NULL), PHL_OK);
+    add(&measures, 0, 0, 3);
+    add(&measures, 0, 1, 1);
+    add(&measures, 1, 0, 2);
+    add(&measures, 1, 1, 2);
+    assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
+    assert_int_equal(e.n, 8);
+    assert_int_equal(e.unseen, 0);
+    assert_int_equal(e.n_names, 3);
+    check_close(e.accuracy, 5.0 / 8, 1e-15);
+    assert_true(isnan(e.accuracy_drawn));
+    check_close(e.entropy_bits, (5 * coin(0.4) + 3 * coin(1.0 / 3)) / 8, 1e-14);
+    check_close(e.predictive_entropy_bits, 0.5, 1e-15);
+    check_close(e.log_loss, 1.0, 1e-15);
+    static const uint64_t expected[9] = {3, 1, 0, 2, 2, 0, 0, 0, 0};
+    assert_memory_equal(e.confusion, expected, sizeof expected);
+    assert_string_equal(e.names[1], "b");
+    assert_int_equal(e.measures[0].n, 4);
+    assert_int_equal(e.measures[0].predicted, 5);
+    check_close(e.measures[0].accuracy, 0.75, 1e-15);
+    check_close(e.measures[1].accuracy, 0.5, 1e-15);
+    check_close(e.measures[0].entropy_bits, coin(0.4), 1e-14);
+    check_close(e.measures[1].entropy_bits, coin(1.0 / 3), 1e-14);
+    assert_int_equal(e.measures[2].n, 0);
+    assert_true(isnan(e.measures[2].accuracy));
+    assert_true(e.measures[2].entropy_bits == 0.0);
+    phl_evaluation_clear(&e);
+    phl_measures_clear(&measures);
+    phl_alphabet_clear(&names);
+}
+
+/* A truth that cannot be predicted is wrong, costs its own loss, and has a row but no predictions.
+ */
+static void test_unseen(void **state)
+{
+    (void)state;
+    phl_alphabet names = {0};
+    add_name(&names, "a");
+    phl_measures measures;
+    phl_evaluation e = {0};
+    assert_int_equal(phl_measures_init(&measures, 1, NULL), PHL_OK);
+    phl_item known = {0, 0, 0, 0.0, log(0.5)};
+    phl_item unseen = {SIZE_MAX, 0, 0, 1.0, log(0.25)};
+    phl_item no_loss = {SIZE_MAX, 0, SIZE_MAX, 1.0, (double)NAN};
+    phl_measures_add(&measures, &known);
+    phl_measures_add(&measures, &unseen);
+    phl_measures_add(&measures, &no_loss);
+    assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
+    assert_int_equal(e.n, 3);
+    assert_int_equal(e.unseen, 2);
+    assert_int_equal(e.n_names, 2);
+    assert_string_equal(e.names[1], PHL_UNSEEN_NAME);
+    static const uint64_t expected[4] = {1, 0, 2, 0};
+    assert_memory_equal(e.confusion, expected, sizeof expected);
+    check_close(e.accuracy, 1.0 / 3, 1e-15);
+    check_close(e.accuracy_drawn, 0.5, 1e-15);
+    check_close(e.log_loss, (log(2.0) + log(4.0)) / 2, 1e-15);
+    check_close(e.predictive_entropy_bits, 2.0 / 3, 1e-15);
+    check_close(e.entropy_bits, coin(1.0 / 3), 1e-14);
+    assert_true(e.measures[1].accuracy == 0.0);
+    phl_evaluation_clear(&e);
+
+    phl_item impossible = {0, 0, SIZE_MAX, 0.0, -(double)INFINITY};
+    phl_measures_add(&measures, &impossible);
+    assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
+    assert_true(isinf(e.log_loss) && e.log_loss > 0);
+    phl_evaluation_clear(&e);
+    phl_measures_clear(&measures);
+    phl_alphabet_clear(&names);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    phl_alphabet names = {0};
+    phl_measures measures;
+    phl_evaluation e = {0};
+    assert_int_equal(phl_measures_init(&measures, 0, NULL), PHL_OK);
+    assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
+    assert_true(e.n == 0 && e.n_names == 0);
+    assert_true(isnan(e.accuracy) && isnan(e.entropy_bits) && isnan(e.log_loss) &&
+                isnan(e.predictive_entropy_bits) && isnan(e.accuracy_drawn));
+    phl_evaluation_clear(&e);
+    phl_evaluation_clear(&e);
+    phl_measures_clear(&measures);
+}
+
+/* Parts merged in order are the whole, to the bit where no sum is split. */
+static void test_merge(void **state)
+{
+    (void)state;
+    phl_measures whole, first, second;
+    assert_int_equal(phl_measures_init(&whole, 2, NULL), PHL_OK);
+    assert_int_equal(phl_measures_init(&first, 2, NULL), PHL_OK);
+    assert_int_equal(phl_measures_init(&second, 2, NULL), PHL_OK);
+    add(&whole, 0, 1, 2);
+    add(&whole, SIZE_MAX, 0, 3);
+    add(&first, 0, 1, 2);
+    add(&second, SIZE_MAX, 0, 3);
+    phl_measures_merge(&first, &second);
+    assert_memory_equal(whole.confusion, first.confusion, 6 * sizeof *whole.confusion);
+    assert_true(whole.n == first.n && whole.loss == first.loss && whole.n_loss == first.n_loss);
+    phl_measures_clear(&whole);
+    phl_measures_clear(&first);
+    phl_measures_clear(&second);
+}
+
+static void test_mean_sd(void **state)
+{
+    (void)state;
+    double mean, sd;
+    const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
+    phl_mean_sd(values, 8, &mean, &sd);
+    check_close(mean, 5.0, 1e-15);
+    check_close(sd, sqrt(32.0 / 7), 1e-15);
+    phl_mean_sd(values, 1, &mean, &sd);
+    assert_true(mean == 2.0 && sd == 0.0);
+    phl_mean_sd(values, 0, &mean, &sd);
+    assert_true(isnan(mean) && isnan(sd));
+}
+
+static void test_entropy(void **state)
+{
+    (void)state;
+    const double sure[] = {0, 1, 0}, even[] = {0.25, 0.25, 0.25, 0.25};
+    assert_true(phl_entropy_bits(sure, 3) == 0.0);
+    check_close(phl_entropy_bits(even, 4), 2.0, 1e-15);
+    assert_true(phl_entropy_bits(NULL, 0) == 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_empty),   cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_mean_sd), cmocka_unit_test(test_entropy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
