@@ -13,13 +13,17 @@ enum { OPTION_COLUMN = 30 };
 
 const char *const program_about =
     "Phloem learns from trees: XML and HTML documents, parse trees, glycans, RNA folds, session "
-    "and process trees. It reads them in many formats, stores equal subtrees once, and says what "
-    "is in them.";
+    "and process trees. It reads them in many formats, stores equal subtrees once, learns a model "
+    "of them, and with it classifies trees, fills in labels, finds odd ones and says which child "
+    "positions matter.";
 
 const example program_examples[] = {
     {"make trees to play with", "phloem generate documents -o docs.trees"},
     {"see what is in them", "phloem stats docs.trees"},
     {"turn a folder of XML files into one file", "phloem convert docs/ -o docs.jsonl.gz"},
+    {"learn a model for each class", "phloem train --per-class docs.trees -o docs.run"},
+    {"see what was learned, and use it",
+     "phloem show docs.run; phloem classify docs.run new.trees"},
     {NULL, NULL}};
 
 const char *const exit_codes[][2] = {{"0", "success"},

@@ -242,7 +242,7 @@ static void print_configurations(const shown_draw *shown, size_t state)
     sort_weighted(rows, n);
     for (size_t i = 0; i < n && i < CONFIGURATIONS; i++) {
         size_t stride = n;
-        if (i && rows[i].weight < no_weight) {
+        if (rows[i].weight < no_weight) {
             break;
         }
         print_heading(i ? "" : "after");

@@ -20,11 +20,14 @@ double number_at_3(const json_t *array, size_t i, size_t j, size_t k)
     return number_at_2(json_array_get(array, i), j, k);
 }
 
+/* Weights that differ by rounding alone count as equal, so that the order is the same everywhere.
+ */
 static int compare_weighted(const void *a, const void *b)
 {
     const weighted *left = a, *right = b;
-    if (left->weight != right->weight) {
-        return left->weight > right->weight ? -1 : 1;
+    double difference = round(1e6 * left->weight) - round(1e6 * right->weight);
+    if (difference != 0) {
+        return difference > 0 ? -1 : 1;
     }
     return left->number < right->number ? -1 : left->number > right->number;
 }

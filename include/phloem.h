@@ -418,7 +418,7 @@ typedef struct phl_progress {
 typedef void (*phl_progress_fn)(const phl_progress *progress, void *context);
 
 typedef enum phl_learner {
-    PHL_LEARNER_AUTO = 0, /* Gibbs for tf unless partitions are given, EM otherwise */
+    PHL_LEARNER_AUTO = 0, /* Gibbs for tf, EM otherwise */
     PHL_LEARNER_EM,
     PHL_LEARNER_GIBBS
 } phl_learner;

@@ -514,37 +514,52 @@ phl_status phl_gibbs_step(phl_gibbs *gibbs, phl_error *error)
     return status;
 }
 
+/* ---------------------------------------------------------------------------------------------
+ * Soft clustering, and taking up a chain
+ * ------------------------------------------------------------------------------------------- */
+
+/* Counts that only the soft stage has. */
+static phl_status allocate_soft_counts(phl_gibbs *gibbs, phl_error *error)
+{
+    const phl_params *params = gibbs->params;
+    size_t c = params->states;
+    gibbs->counts.core =
+        phl_alloc_zero(params->core_rows * c, sizeof *gibbs->counts.core, error);
+    gibbs->counts.mode = phl_alloc_zero(params->n_modes, sizeof *gibbs->counts.mode, error);
+    phl_status status =
+        gibbs->counts.core == NULL || gibbs->counts.mode == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
+        gibbs->counts.mode[a] = phl_alloc_zero((c + 1) * params->modes[a].size,
+                                               sizeof *gibbs->counts.mode[a], error);
+        status = gibbs->counts.mode[a] == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    return status;
+}
+
 phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
 {
     phl_params *params = gibbs->params;
-    size_t c = params->states;
+    size_t c = params->states, cells = params->core_rows * c;
+    uint32_t n = params->n_modes;
     phl_mode modes[PHL_MAX_MODES];
     memset(modes, 0, sizeof modes);
-    uint32_t n = params->n_modes;
-    phl_status status = PHL_OK;
-    double *core = NULL;
     if (params->soft || n == 0) {
         return PHL_OK; /* nothing to soften */
     }
-    for (uint32_t a = 0; a < n; a++) {
+    double *core = phl_alloc(cells, sizeof *core, error);
+    phl_status status = core == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (uint32_t a = 0; status == PHL_OK && a < n; a++) {
+        size_t size = params->modes[a].size;
         modes[a].slot = params->modes[a].slot;
         modes[a].size = params->modes[a].size;
-        modes[a].matrix = phl_alloc((c + 1) * modes[a].size, sizeof *modes[a].matrix, error);
-        if (modes[a].matrix == NULL) {
-            status = PHL_ERR_MEMORY;
-            break;
-        }
-        for (size_t q = 0; q <= c; q++) {
-            for (size_t z = 0; z < modes[a].size; z++) {
-                modes[a].matrix[q * modes[a].size + z] =
-                    0.9 * (params->modes[a].block[q] == z) + 0.1 / (double)modes[a].size;
+        modes[a].matrix = phl_alloc((c + 1) * size, sizeof *modes[a].matrix, error);
+        status = modes[a].matrix == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        for (size_t q = 0; status == PHL_OK && q <= c; q++) {
+            for (size_t z = 0; z < size; z++) {
+                modes[a].matrix[q * size + z] =
+                    0.9 * (params->modes[a].block[q] == z) + 0.1 / (double)size;
             }
         }
-    }
-    size_t cells = params->core_rows * c;
-    if (status == PHL_OK) {
-        core = phl_alloc(cells, sizeof *core, error);
-        status = core == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     if (status == PHL_OK) {
         memcpy(core, params->core, cells * sizeof *core);
@@ -552,18 +567,59 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
     }
     if (status == PHL_OK) {
         memcpy(params->core, core, cells * sizeof *core);
-        gibbs->counts.core = phl_alloc_zero(cells, sizeof *gibbs->counts.core, error);
-        gibbs->counts.mode = phl_alloc_zero(n, sizeof *gibbs->counts.mode, error);
-        status = gibbs->counts.core == NULL || gibbs->counts.mode == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    }
-    for (uint32_t a = 0; status == PHL_OK && a < n; a++) {
-        gibbs->counts.mode[a] =
-            phl_alloc_zero((c + 1) * modes[a].size, sizeof *gibbs->counts.mode[a], error);
-        status = gibbs->counts.mode[a] == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        status = allocate_soft_counts(gibbs, error);
     }
     for (uint32_t a = 0; a < n; a++) {
         phl_free(modes[a].matrix);
     }
     phl_free(core);
+    return status;
+}
+
+/* The partitions of a hard state; of a soft one, slots and sizes, which later stages never look into. */
+static void restore_partitions(phl_partitions *partitions, const phl_params *params)
+{
+    size_t values = (size_t)params->states + 1;
+    const uint32_t *eligible = partitions->rows->eligible;
+    for (uint32_t e = 0; e < partitions->n_eligible; e++) {
+        uint32_t number = params->mode_of_slot[eligible[e]];
+        const phl_mode *mode = number == 0 ? NULL : &params->modes[number - 1];
+        partitions->size[e] = mode == NULL ? 1 : mode->size;
+        for (size_t q = 0; q < values; q++) {
+            partitions->block[e * values + q] =
+                mode == NULL || mode->block == NULL ? 0 : mode->block[q];
+        }
+    }
+}
+
+phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl_error *error)
+{
+    phl_status status = phl_params_set_modes(gibbs->params, state->params->modes,
+                                             state->params->n_modes, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    phl_table from, to;
+    for (size_t t = 0; phl_params_table(state->params, t, &from); t++) {
+        (void)phl_params_table(gibbs->params, t, &to);
+        PHL_CHECK_BUG(from.rows == to.rows && from.columns == to.columns, error);
+        for (size_t r = 0; r < from.rows; r++) {
+            for (size_t c = 0; c < from.columns; c++) {
+                size_t at = r * from.row_stride + c * from.column_stride;
+                to.data[at] = from.data[at];
+            }
+        }
+    }
+    phl_params_complete(gibbs->params);
+    restore_partitions(gibbs->partitions, gibbs->params);
+    memcpy(gibbs->log_lambda0, state->log_lambda0,
+           gibbs->params->states * sizeof *gibbs->log_lambda0);
+    gibbs->alpha = state->alpha;
+    gibbs->alpha0 = state->alpha0;
+    gibbs->iteration = state->iteration;
+    status = phl_partitions_count(gibbs->partitions, error);
+    if (status == PHL_OK && gibbs->params->soft) {
+        status = allocate_soft_counts(gibbs, error);
+    }
     return status;
 }

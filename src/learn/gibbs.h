@@ -80,6 +80,17 @@ phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error);
 /* Go over to soft clustering: kappa = 0.9 hard + 0.1 / k, sizes kept; later steps are soft. */
 phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error);
 
+/* What a chain is made of between two iterations: enough to go on from. */
+typedef struct phl_chain_state {
+    uint64_t iteration;
+    phl_params *params;
+    double *log_lambda0; /* [C] */
+    double alpha, alpha0;
+} phl_chain_state;
+
+/* Put a new chain where another one was.  Nothing of the state is kept. */
+phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl_error *error);
+
 /* log p(labels) of the training trees, after an upward pass. */
 double phl_gibbs_likelihood(const phl_gibbs *gibbs);
 

@@ -160,10 +160,9 @@ phl_status phl_train_options_json(const phl_train_options *o, uint32_t slots, ph
     phl_status status = phl_text_append_format(
         text, error,
         "{\"model\":\"%s\",\"learner\":\"%s\",\"states\":%u,\"slots\":%u,\"per_class\":%s,"
-        "\"seed\":%llu,\"iterations\":%zu,\"memory_limit\":%llu",
+        "\"seed\":%llu,\"iterations\":%zu",
         phl_kind_name(o->kind), em ? "em" : "gibbs", o->states, slots,
-        o->per_class ? "true" : "false", (unsigned long long)o->seed, o->iterations,
-        (unsigned long long)o->memory_limit);
+        o->per_class ? "true" : "false", (unsigned long long)o->seed, o->iterations);
     if (status == PHL_OK && em) {
         return phl_text_append_format(text, error,
                                       ",\"restarts\":%zu,\"tolerance\":%.17g,\"smoothing\":%.17g}",

@@ -85,7 +85,7 @@ phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight,
     for (size_t l = 0; l < counts->slots; l++) {
         double *row = counts->shape + 3 * l;
         double absent = internal - row[LEAF] - row[INTERNAL];
-        row[ABSENT] += absent > 0.0 ? absent : 0.0;
+        row[ABSENT] += absent > 1e-12 * internal ? absent : 0.0; /* what rounding leaves is none */
     }
     phl_free(times);
     return PHL_OK;

@@ -30,8 +30,8 @@ size_t affordable(size_t repetitions)
 
 /* Trees in a small notation: a digit is the slot of a child, then its children in brackets. */
 static const char *const tree_shapes[] = {
-    "12",     "12",      "12",      "12",   "12",   "12",   "1(13)3", "1(13)3",
-    "1(13)3", "2(123)3", "2(123)3", "1(1)", "1(1)", "1(1)", "14(12)", "",
+    "12",      "12",      "12",   "12",   "12",   "12",     "1(13)3", "1(13)3", "1(13)3",
+    "2(123)3", "2(123)3", "1(1)", "1(1)", "1(1)", "14(12)", "4",      "",
 };
 
 void skeleton_make(skeleton *bones)
@@ -880,14 +880,16 @@ static void joint_features(const picture *p, feature_list *list)
     }
     add(list, ON_PARTITIONS, active / (double)W_ELIGIBLE, "active slots", -1);
     add(list, ON_PARTITIONS, (double)p->n_cells / W_CELLS, "cells", -1);
-    add(list, ON_STATES, alike / n, "siblings 1, 2 alike", -1);
-    add(list, ON_STATES, far / n, "siblings 1, 3 alike", -1);
-    add(list, ON_STATES, all / n, "siblings and parent alike", -1);
-    add(list, ON_STATES | ON_PARTITIONS, p->size[0] > 1 ? alike / n : 0.0,
+    add(list, ON_STATES | ON_JOINT, alike / n, "siblings 1, 2 alike", -1);
+    add(list, ON_STATES | ON_JOINT, far / n, "siblings 1, 3 alike", -1);
+    add(list, ON_STATES | ON_JOINT, all / n, "siblings and parent alike", -1);
+    add(list, ON_STATES | ON_JOINT | ON_PARTITIONS, p->size[0] > 1 ? alike / n : 0.0,
         "slot 1 active, siblings alike", -1);
-    add(list, ON_STATES | ON_PARTITIONS, p->size[1] > 1 && p->size[0] == 1 ? alike / n : 0.0,
-        "slot 2 alone active, siblings alike", -1);
-    add(list, ON_STATES | ON_PARTITIONS, pairs / n, "siblings 1, 2 in a block of slot 1", -1);
+    add(list, ON_STATES | ON_JOINT | ON_PARTITIONS,
+        p->size[1] > 1 && p->size[0] == 1 ? alike / n : 0.0, "slot 2 alone active, siblings alike",
+        -1);
+    add(list, ON_STATES | ON_JOINT | ON_PARTITIONS, pairs / n, "siblings 1, 2 in a block of slot 1",
+        -1);
 }
 
 static void mode_features(const picture *p, uint32_t e, feature_list *list)

@@ -104,6 +104,7 @@ enum {
     ON_MODES = 64,
     ON_CONCENTRATION = 128,
     ON_SHAPE = 256,
+    ON_JOINT = 512, /* an expectation given the rows: changes when rows are cut, but not its mean */
 };
 
 typedef struct picture_row {

@@ -1,0 +1,402 @@
+/* runs.c - helpers for testing run files; see runs.h. */
+#include "runs.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/random.h"
+
+const struct shape shapes[N_SHAPES] = {
+    {"sp", PHL_SP, false, 4, 3, 5, 3, 1, 0},       {"td", PHL_TD, false, 3, 4, 6, 0, 2, 0},
+    {"full", PHL_FULL, false, 2, 3, 4, 2, 1, 3},   {"tf", PHL_TF, false, 5, 6, 7, 2, 3, 3},
+    {"soft", PHL_TF, true, 4, 5, 3, 2, 2, 2},      {"flat", PHL_TF, false, 3, 2, 2, 0, 1, 0},
+    {"flat-soft", PHL_TF, true, 3, 2, 2, 0, 1, 0}, {"tiny", PHL_SP, false, 1, 1, 0, 0, 1, 0},
+};
+
+char folder[64];
+
+const char *in_folder(const char *name)
+{
+    static char path[4][512];
+    static unsigned next;
+    char *made = path[next++ % 4];
+    (void)snprintf(made, 512, "%s/%s", folder, name);
+    return made;
+}
+
+void must(phl_status status, const phl_error *error)
+{
+    if (status != PHL_OK) {
+        char line[2048];
+        print_error("%s\n", phl_error_format(error, line, sizeof line));
+        fail();
+    }
+}
+
+/* ---- Random runs ---------------------------------------------------------------------------- */
+
+/* Rows of distributions, one cell in five exactly 0. */
+static void fill_tables(phl_params *params, phl_rng *rng)
+{
+    phl_table table;
+    for (size_t i = 0; phl_params_table(params, i, &table); i++) {
+        for (size_t r = 0; r < table.rows; r++) {
+            double sum = 0;
+            for (size_t c = 0; c < table.columns; c++) {
+                double weight = c > 0 && phl_rng_bounded(rng, 5) == 0 ? 0 : phl_rng_uniform(rng);
+                table.data[r * table.row_stride + c * table.column_stride] = weight;
+                sum += weight;
+            }
+            for (size_t c = 0; c < table.columns; c++) {
+                table.data[r * table.row_stride + c * table.column_stride] /= sum;
+            }
+        }
+    }
+    phl_params_complete(params);
+}
+
+static phl_params *random_params(const struct shape *shape, phl_rng *rng)
+{
+    phl_mode modes[8];
+    uint32_t blocks[8][16];
+    phl_params *params = NULL;
+    phl_error error = {0};
+    memset(modes, 0, sizeof modes);
+    for (uint32_t a = 0; a < shape->active; a++) {
+        modes[a].slot = shape->slots - shape->active + a + 1;
+        modes[a].size = 2 + (uint32_t)phl_rng_bounded(rng, shape->states);
+        for (uint32_t q = 0; q <= shape->states; q++) {
+            blocks[a][q] = q < modes[a].size ? q : (uint32_t)phl_rng_bounded(rng, modes[a].size);
+        }
+        modes[a].block = shape->soft ? NULL : blocks[a];
+    }
+    must(phl_params_create(shape->kind, shape->states, shape->slots, shape->labels, modes,
+                           shape->active, 0, &params, &error),
+         &error);
+    params->soft = shape->soft;
+    fill_tables(params, rng);
+    must(phl_params_check(params, &error), &error);
+    return params;
+}
+
+static void add_names(phl_alphabet *alphabet, const char *const *names, size_t n_names,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char name[80];
+        int32_t number = 0;
+        phl_error error = {0};
+        (void)snprintf(name, sizeof name, "%s", i < n_names ? names[i] : "");
+        if (i >= n_names) {
+            (void)snprintf(name, sizeof name, "name %zu", i);
+        }
+        must(phl_alphabet_add(alphabet, name, strlen(name), &number, &error), &error);
+        assert_int_equal(number, i);
+    }
+}
+
+static phl_forest *small_forest(void)
+{
+    phl_symm_options options;
+    phl_forest *forest = NULL;
+    phl_error error = {0};
+    phl_symm_options_init(&options);
+    options.trees_per_class = 3;
+    must(phl_generate_symm(&options, &forest, &error), &error);
+    return forest;
+}
+
+static void add_trace(phl_run *run, uint32_t class_index, size_t count, phl_rng *rng)
+{
+    phl_error error = {0};
+    for (size_t i = 0; i < count; i++) {
+        phl_trace_row row = {.class_index = class_index,
+                             .chain = (uint32_t)(i % 2),
+                             .iteration = i / 2,
+                             .temperature = 1 + phl_rng_uniform(rng),
+                             .log_likelihood = -1000 * phl_rng_uniform(rng),
+                             .log_joint = -2000 * phl_rng_uniform(rng),
+                             .seconds = phl_rng_uniform(rng),
+                             .active = (uint32_t)i,
+                             .sum_size = (uint32_t)(3 * i)};
+        for (int move = 0; i > 2 && move < PHL_MOVE_TYPES; move++) {
+            row.tried[move] = i == 3 ? UINT32_MAX : (uint32_t)phl_rng_bounded(rng, 1000);
+            row.changed[move] = (uint32_t)phl_rng_bounded(rng, 1000);
+        }
+        row.log_likelihood = i == 0 ? -INFINITY : row.log_likelihood;
+        row.log_joint = i == 1 ? NAN : row.log_joint;
+        row.temperature = i == 2 ? 1.0 : row.temperature; /* SQLite keeps it as an integer */
+        must(phl_run_add_trace(run, &row, &error), &error);
+    }
+}
+
+phl_run *random_run(const struct shape *shape, uint64_t seed, bool with_forest)
+{
+    static const char *const labels[] = {"", "a \"quoted\"\t\\ label", "\xc3\xa9\xe2\x8a\xa5", "_"};
+    static const char *const classes[] = {"", "second class"};
+    static const char *const reasons[] = {PHL_STOP_TOLERANCE, PHL_STOP_ITERATIONS,
+                                          PHL_STOP_INTERRUPTED};
+    phl_alphabet label_names = {0}, class_names = {0};
+    phl_run *run = NULL;
+    phl_error error = {0};
+    phl_rng rng;
+    phl_rng_init(&rng, seed, 0, 0, 0, 0);
+    add_names(&label_names, labels, 4, shape->labels);
+    add_names(&class_names, classes, 2, shape->classes);
+    must(phl_run_create(shape->kind, shape->states, shape->slots, &label_names, &class_names,
+                        shape->classes > 0, &run, &error),
+         &error);
+    must(phl_run_set_meta(run, "seed", "42", &error), &error);
+    must(phl_run_set_meta(run, "command", "phloem train \xc3\xa9 -o x.run", &error), &error);
+    must(phl_run_set_meta(run, "empty", "", &error), &error);
+    for (size_t i = 0; i < run->n_models; i++) {
+        phl_model *model = &run->models[i];
+        model->trees = 17 + i;
+        model->weight = 17 + (double)i / 3;
+        model->iterations = 100 * i + 1;
+        model->stop_reason = reasons[i % 3];
+        for (uint32_t d = 0; d < shape->draws; d++) {
+            phl_draw draw = {random_params(shape, &rng), d, 10 * d + 1,
+                             -100 * phl_rng_uniform(&rng), -200 * phl_rng_uniform(&rng)};
+            must(phl_model_add_draw(model, &draw, &error), &error);
+        }
+        add_trace(run, (uint32_t)i, 8, &rng);
+    }
+    if (with_forest) {
+        run->forest = small_forest();
+    }
+    phl_alphabet_clear(&label_names);
+    phl_alphabet_clear(&class_names);
+    return run;
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------ */
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+static bool same_names(const phl_alphabet *a, const phl_alphabet *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        same = strcmp(phl_alphabet_name(a, i), phl_alphabet_name(b, i)) == 0;
+    }
+    return same;
+}
+
+static bool same_modes(const phl_params *a, const phl_params *b)
+{
+    bool same = a->n_modes == b->n_modes;
+    for (uint32_t m = 0; same && m < a->n_modes; m++) {
+        const phl_mode *x = &a->modes[m], *y = &b->modes[m];
+        same = x->slot == y->slot && x->size == y->size && !x->block == !y->block &&
+               !x->matrix == !y->matrix;
+        for (uint32_t q = 0; same && x->block != NULL && q <= a->states; q++) {
+            same = x->block[q] == y->block[q];
+        }
+    }
+    return same;
+}
+
+static bool same_array(const double *a, const double *b, size_t count)
+{
+    return (a == NULL) == (b == NULL) && (a == NULL || memcmp(a, b, count * sizeof *a) == 0);
+}
+
+/* In memory, rows beyond L and of ones included. */
+static bool same_params(const phl_params *a, const phl_params *b)
+{
+    size_t c = a->states, l = a->slots;
+    bool same = a->kind == b->kind && a->soft == b->soft && a->states == b->states &&
+                a->slots == b->slots && a->labels == b->labels && same_modes(a, b) &&
+                a->core_rows == b->core_rows;
+    for (uint32_t m = 0; same && m < a->n_modes; m++) {
+        same = same_array(a->modes[m].matrix, b->modes[m].matrix, (c + 1) * a->modes[m].size);
+    }
+    return same && same_array(a->prior, b->prior, (l + 1) * c) &&
+           same_array(a->emission, b->emission, ((size_t)a->labels + 2) * c) &&
+           same_array(a->switching, b->switching, l) &&
+           same_array(a->transition, b->transition,
+                      a->kind == PHL_TD ? (l + 1) * c * c : l * (c + 1) * c) &&
+           same_array(a->root, b->root, c) && same_array(a->core, b->core, a->core_rows * c) &&
+           same_array(a->shape, b->shape, 3 * l) && same_array(a->root_kind, b->root_kind, 2);
+}
+
+static bool same_trace(const phl_trace_row *a, const phl_trace_row *b)
+{
+    return a->class_index == b->class_index && a->chain == b->chain &&
+           a->iteration == b->iteration && same_bits(a->temperature, b->temperature) &&
+           same_bits(a->log_likelihood, b->log_likelihood) &&
+           same_bits(a->log_joint, b->log_joint) && same_bits(a->seconds, b->seconds) &&
+           a->active == b->active && a->sum_size == b->sum_size &&
+           memcmp(a->tried, b->tried, sizeof a->tried) == 0 &&
+           memcmp(a->changed, b->changed, sizeof a->changed) == 0;
+}
+
+static bool same_model(const phl_model *a, const phl_model *b)
+{
+    bool same = a->class_index == b->class_index && a->trees == b->trees &&
+                same_bits(a->weight, b->weight) && a->n_draws == b->n_draws &&
+                strcmp(a->stop_reason, b->stop_reason) == 0 && a->iterations == b->iterations;
+    for (size_t d = 0; same && d < a->n_draws; d++) {
+        const phl_draw *x = &a->draws[d], *y = &b->draws[d];
+        same = x->chain == y->chain && x->iteration == y->iteration &&
+               same_bits(x->log_likelihood, y->log_likelihood) &&
+               same_bits(x->log_joint, y->log_joint) && same_params(x->params, y->params);
+    }
+    return same;
+}
+
+/* What differs, or NULL. */
+const char *difference(const phl_run *a, const phl_run *b)
+{
+    if (a->kind != b->kind || a->states != b->states || a->slots != b->slots ||
+        a->per_class != b->per_class) {
+        return "kind or sizes";
+    }
+    if (!same_names(&a->labels, &b->labels) || !same_names(&a->classes, &b->classes)) {
+        return "names";
+    }
+    if (a->n_meta != b->n_meta || a->n_models != b->n_models || a->n_trace != b->n_trace) {
+        return "counts";
+    }
+    for (size_t i = 0; i < a->n_meta; i++) { /* in any order */
+        const char *value = phl_run_meta(b, a->meta[i].key);
+        if (value == NULL || strcmp(a->meta[i].value, value) != 0) {
+            return "meta";
+        }
+    }
+    for (size_t i = 0; i < a->n_models; i++) {
+        if (!same_model(&a->models[i], &b->models[i])) {
+            return "models";
+        }
+    }
+    for (size_t i = 0; i < a->n_trace; i++) {
+        if (!same_trace(&a->trace[i], &b->trace[i])) {
+            return "trace";
+        }
+    }
+    return NULL;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+unsigned char *read_bytes(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *bytes = test_malloc(*size + 1);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    (void)fclose(file);
+    return bytes;
+}
+
+void write_bytes(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+size_t files_in_folder(void)
+{
+    size_t count = 0;
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    }
+    (void)closedir(listing);
+    return count;
+}
+
+void empty_folder(void)
+{
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            assert_int_equal(remove(in_folder(entry->d_name)), 0);
+        }
+    }
+    (void)closedir(listing);
+}
+
+void save(const phl_run *run, const char *path)
+{
+    phl_error error = {0};
+    must(phl_run_save(run, path, true, &error), &error);
+}
+
+phl_run *open_run(const char *path)
+{
+    phl_run *run = NULL;
+    phl_error error = {0};
+    must(phl_run_open(path, &run, &error), &error);
+    return run;
+}
+
+void check_same_forest(const phl_forest *a, const phl_forest *b)
+{
+    assert_int_equal(a->n_subtrees, b->n_subtrees);
+    assert_int_equal(a->n_links, b->n_links);
+    assert_int_equal(a->n_levels, b->n_levels);
+    assert_int_equal(a->n_trees, b->n_trees);
+    assert_int_equal(a->max_slot, b->max_slot);
+    assert_int_equal(a->shared, b->shared);
+    size_t n = a->n_subtrees, trees = a->n_trees;
+    assert_memory_equal(a->label, b->label, n * sizeof *a->label);
+    assert_memory_equal(a->leaf_slot, b->leaf_slot, n * sizeof *a->leaf_slot);
+    assert_memory_equal(a->first_link, b->first_link, (n + 1) * sizeof *a->first_link);
+    assert_memory_equal(a->multiplicity, b->multiplicity, n * sizeof *a->multiplicity);
+    assert_memory_equal(a->links, b->links, a->n_links * sizeof *a->links);
+    assert_memory_equal(a->level, b->level, (a->n_levels + 1) * sizeof *a->level);
+    for (size_t tree = 0; tree < trees; tree++) {
+        assert_int_equal(a->tree_root[tree], b->tree_root[tree]);
+        assert_int_equal(phl_tree_class(a, tree), phl_tree_class(b, tree));
+        assert_true(same_bits(phl_tree_weight(a, tree), phl_tree_weight(b, tree)));
+        assert_int_equal(a->tree_file[tree], b->tree_file[tree]);
+        assert_int_equal(a->tree_line[tree], b->tree_line[tree]);
+        const char *x = phl_tree_id(a, tree), *y = phl_tree_id(b, tree);
+        assert_int_equal(x == NULL, y == NULL);
+        assert_true(x == NULL || strcmp(x, y) == 0);
+    }
+    assert_int_equal(a->tree_weight == NULL, b->tree_weight == NULL);
+    assert_int_equal(a->tree_id == NULL, b->tree_id == NULL);
+    assert_true(same_names(&a->labels, &b->labels));
+    assert_true(same_names(&a->classes, &b->classes));
+    assert_true(same_names(&a->files, &b->files));
+}
+
+int start_empty(void **state)
+{
+    (void)state;
+    empty_folder();
+    return 0;
+}
+
+int make_folder(void **state)
+{
+    (void)state;
+    /* In memory where there is such a place: every save waits for the disk. */
+    (void)snprintf(folder, sizeof folder, "%s/phloem-test-run-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    return mkdtemp(folder) == NULL;
+}
+
+int remove_folder(void **state)
+{
+    (void)state;
+    empty_folder();
+    return rmdir(folder);
+}
