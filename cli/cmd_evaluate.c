@@ -201,11 +201,12 @@ static void print_json(const phl_cross_validation *result)
 
 /* ---- the command ---- */
 
-static int validate(validation *v)
+static int validate(validation *v, const training *how)
 {
     phl_cross_validation result = {0};
     phl_error error = {0};
     progress_begin(&v->line, arguments_flag(v->parsed, "quiet"));
+    v->line.chains = training_samples(how);
     phl_status status = phl_cross_validate(v->forest, &v->options, &result, &error);
     progress_end(&v->line);
     if (status != PHL_OK) {
@@ -251,7 +252,7 @@ static int run_evaluate(const cli_arguments *parsed)
         if (!arguments_flag(parsed, "quiet")) {
             describe(&v, &how);
         }
-        code = validate(&v);
+        code = validate(&v, &how);
     }
     training_clear(&how);
     free(v.states);
@@ -286,14 +287,9 @@ static const cli_option evaluate_rows[] = {
 };
 static const option_group evaluate_options = {"Evaluation", evaluate_rows,
                                               sizeof evaluate_rows / sizeof *evaluate_rows};
-static const option_group *const groups[] = {&evaluate_options,
-                                             &training_options,
-                                             &gibbs_options,
-                                             &reading_options,
-                                             &reading_formats,
-                                             &reading_caps,
-                                             &general_options,
-                                             NULL};
+static const option_group *const groups[] = {
+    &evaluate_options, &training_options, &gibbs_options,   &reading_options,
+    &reading_formats,  &reading_caps,     &general_options, NULL};
 
 static const example examples[] = {
     {"how many states classify best?", "phloem evaluate --states 2,4,8 train.trees"},

@@ -156,6 +156,7 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
         return code;
     }
     progress_begin(line, arguments_flag(parsed, "quiet"));
+    line->chains = training_samples(how);
     interrupt_poll(true);
     phl_status status = phl_train(forest, &how->options, &run, &error);
     progress_end(line);
@@ -216,14 +217,9 @@ static const cli_option run_rows[] = {
      .help = "a model for each class, as 'classify' needs them; every tree must have a class"},
 };
 static const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
-static const option_group *const groups[] = {&run_options,
-                                             &training_options,
-                                             &gibbs_options,
-                                             &reading_options,
-                                             &reading_formats,
-                                             &reading_caps,
-                                             &general_options,
-                                             NULL};
+static const option_group *const groups[] = {
+    &run_options,     &training_options, &gibbs_options,   &reading_options,
+    &reading_formats, &reading_caps,     &general_options, NULL};
 
 static const example examples[] = {
     {"one model of all trees", "phloem train train.trees -o trees.run"},

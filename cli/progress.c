@@ -85,7 +85,8 @@ static void describe_time(double seconds, char *text, size_t size)
 }
 
 /* "class left (1/3), restart 2/5, iteration 17/100, " */
-static void describe_training(const phl_progress *p, char *text, size_t size)
+static void describe_training(const progress_line *line, const phl_progress *p, char *text,
+                              size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -96,8 +97,8 @@ static void describe_training(const phl_progress *p, char *text, size_t size)
                                  p->classes);
     }
     if (p->restarts > 1 && used < size) {
-        used += (size_t)snprintf(text + used, size - used, "restart %zu/%zu, ", p->restart + 1,
-                                 p->restarts);
+        used += (size_t)snprintf(text + used, size - used, "%s %zu/%zu, ",
+                                 line->chains ? "chain" : "restart", p->restart + 1, p->restarts);
     }
     if (used < size) {
         snprintf(text + used, size - used, "iteration %zu/%zu, ", p->iteration, p->iterations);
@@ -128,7 +129,7 @@ void progress_training(const phl_progress *p, void *context)
     if (!is_due(line)) {
         return;
     }
-    describe_training(p, where, sizeof where);
+    describe_training(line, p, where, sizeof where);
     snprintf(text, sizeof text, "%slog-likelihood %.6g", where, p->log_likelihood);
     if (done > 0 && done < 1) {
         size_t used = strlen(text);
@@ -146,7 +147,7 @@ void progress_evaluate(const phl_evaluate_progress *p, void *context)
         return;
     }
     if (p->training) {
-        describe_training(p->training, where, sizeof where);
+        describe_training(line, p->training, where, sizeof where);
         where[strlen(where) - 2] = '\0';
     }
     snprintf(text, sizeof text, "%u states (%zu/%zu), fold %zu/%zu%s%s", (unsigned)p->states,

@@ -143,10 +143,20 @@ static int cannot_write(const char *path, int reason)
     return EXIT_SYSTEM;
 }
 
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n > m && strcmp(text + n - m, ending) == 0;
+}
+
 int result_open(result_file *result, const char *path)
 {
     struct stat known;
     *result = (result_file){.path = path};
+    if (ends_in(path, ".gz") || ends_in(path, ".zst")) {
+        terminal_message("%s: predictions are written as plain text; choose another name", path);
+        return EXIT_USAGE;
+    }
     if (strcmp(path, "-") == 0) {
         result->file = stdout;
         return EXIT_OK;

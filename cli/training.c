@@ -152,6 +152,13 @@ void training_clear(training *how)
     *how = (training){0};
 }
 
+bool training_samples(const training *how)
+{
+    const phl_train_options *o = &how->options;
+    return o->learner == PHL_LEARNER_GIBBS ||
+           (o->learner == PHL_LEARNER_AUTO && o->kind == PHL_TF && !o->partition);
+}
+
 void training_describe_forest(const phl_forest *forest)
 {
     char trees[80], nodes[80], subtrees[80], labels[80];

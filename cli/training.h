@@ -24,6 +24,9 @@ void training_clear(training *how);
 /* The options of the sampler; called by training_begin. */
 int training_read_gibbs(const cli_arguments *parsed, training *how);
 
+/* Is it the sampler that will learn? */
+bool training_samples(const training *how);
+
 /* Say on standard error what will be trained on. */
 void training_describe_forest(const phl_forest *forest);
 /* "seed 42, 2 threads" */

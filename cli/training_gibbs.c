@@ -1,6 +1,6 @@
 /* training_gibbs.c - the options of the sampler: its chains, its prior, what is held fixed. */
-#include "training.h"
 #include "terminal.h"
+#include "training.h"
 
 #include <errno.h>
 #include <math.h>
@@ -114,7 +114,7 @@ static const cli_option gibbs_rows[] = {
      .low = 0,
      .high = HUGE_VAL,
      .fallback = "1",
-     .help = "Dirichlet parameter of leaf states and of shapes"},
+     .help = "Dirichlet parameter of leaf states (tf) and of shapes (every model)"},
     {.name = "delta",
      .type = OPTION_REAL,
      .argument = "X",
@@ -122,9 +122,7 @@ static const cli_option gibbs_rows[] = {
      .high = HUGE_VAL,
      .fallback = "1",
      .help = "soft clustering: Dirichlet parameter of a state's blocks"},
-    {.name = "update-concentration",
-     .type = OPTION_FLAG,
-     .help = "learn alpha and alpha0 as well"},
+    {.name = "update-concentration", .type = OPTION_FLAG, .help = "learn alpha and alpha0 as well"},
 };
 const option_group gibbs_options = {"Sampling (model tf)", gibbs_rows,
                                     sizeof gibbs_rows / sizeof *gibbs_rows};

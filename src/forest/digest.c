@@ -47,7 +47,8 @@ phl_status phl_forest_digests(const phl_forest *forest, phl_digest **digests, ph
                                     phl_alphabet_length(&forest->labels, i));
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
-        phl_digest digest = {HIGH_SEED, LOW_SEED};
+        /* Not the seeds themselves: they would cancel in the first step. */
+        phl_digest digest = {0x452821e638d01377u, 0xbe5466cf34e90c6cu};
         int32_t label = forest->label[s];
         digest = phl_digest_step(digest, label < 0 ? MARK_UNKNOWN : MARK_LABEL);
         if (label >= 0) {

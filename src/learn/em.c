@@ -76,15 +76,15 @@ void phl_em_maximise(const phl_params *counts, double smoothing, phl_params *par
 /* Fill the slots' tables given `rejected` internal nodes that had no child; returns the probability
  * that all slots are absent. */
 static double set_shape(const phl_params *counts, double internal, double rejected,
-                        double smoothing, phl_params *params)
+                        double gamma, phl_params *params)
 {
     double all_absent = 1.0;
-    double sum = internal + rejected + 3.0 * smoothing;
+    double sum = internal + rejected + 3.0 * gamma;
     for (size_t l = 0; l < params->slots; l++) {
         const double *n = counts->shape + 3 * l;
         double *o = params->shape + 3 * l;
         for (int k = 0; k < 3; k++) {
-            o[k] = sum > 0.0 ? (n[k] + (k == 0 ? rejected : 0.0) + smoothing) / sum : 1.0 / 3.0;
+            o[k] = sum > 0.0 ? (n[k] + (k == 0 ? rejected : 0.0) + gamma) / sum : 1.0 / 3.0;
         }
         all_absent *= o[0];
     }
@@ -93,8 +93,8 @@ static double set_shape(const phl_params *counts, double internal, double reject
 
 /* Every internal node seen stands for p0 / (1 - p0) rejected ones, in which all slots are absent:
  * the optimum is where r = N p0(r) / (1 - p0(r)), found by bisection.  Where every node has one child
- * and nothing is smoothed there is no finite optimum; the search ends at a million nodes a node. */
-phl_status phl_em_fit_shape(const phl_forest *forest, double smoothing, phl_params *params,
+ * and gamma is 0 there is no finite optimum; the search ends at a million nodes a node. */
+phl_status phl_em_fit_shape(const phl_forest *forest, double gamma, phl_params *params,
                             phl_error *error)
 {
     phl_params *counts = NULL;
@@ -106,17 +106,17 @@ phl_status phl_em_fit_shape(const phl_forest *forest, double smoothing, phl_para
         phl_params_free(counts);
         return status;
     }
-    double roots = counts->root_kind[0] + counts->root_kind[1] + 2.0 * smoothing;
+    double roots = counts->root_kind[0] + counts->root_kind[1] + 2.0 * gamma;
     for (int kind = 0; kind < 2; kind++) {
         params->root_kind[kind] =
-            roots > 0.0 ? (counts->root_kind[kind] + smoothing) / roots : 0.5;
+            roots > 0.0 ? (counts->root_kind[kind] + gamma) / roots : 0.5;
     }
     double internal = counts->shape[0] + counts->shape[1] + counts->shape[2];
     double low = 0.0, high = log1p(1e6 * internal); /* of log(1 + r) */
     for (int step = 0; step < 100; step++) {
         double middle = (low + high) / 2.0;
         double rejected = expm1(middle);
-        double p0 = set_shape(counts, internal, rejected, smoothing, params);
+        double p0 = set_shape(counts, internal, rejected, gamma, params);
         /* Far out both sides agree to rounding: the smallest r that will do is taken. */
         if (rejected * (1.0 - p0) < internal * p0 * (1.0 - 1e-9)) {
             low = middle;
@@ -124,7 +124,7 @@ phl_status phl_em_fit_shape(const phl_forest *forest, double smoothing, phl_para
             high = middle;
         }
     }
-    (void)set_shape(counts, internal, expm1(low), smoothing, params);
+    (void)set_shape(counts, internal, expm1(low), gamma, params);
     phl_params_free(counts);
     return PHL_OK;
 }
@@ -158,7 +158,7 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
         status = phl_upward_create(index, params, label_row, &upward, error);
     }
     if (status == PHL_OK) {
-        status = phl_em_fit_shape(index->forest, options->smoothing, params, error);
+        status = phl_em_fit_shape(index->forest, options->gamma, params, error);
     }
     memset(result, 0, sizeof *result);
     result->stop_reason = NULL;

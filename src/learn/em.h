@@ -1,8 +1,8 @@
 /* em.h - one fit by expectation-maximisation: MAP under Dir(1 + s) priors on every table.
  *
  * The objective, log p(labels) + s * (sum of the logarithms of all parameters), never decreases.  The
- * shape term is fitted beside it, in closed form but for the condition that an internal node has a
- * child.
+ * shape term depends on no hidden state and is fitted beside it: the mean of its posterior under
+ * Dir(gamma), given the expected number of nodes rejected for having no child.
  */
 #ifndef PHL_LEARN_EM_H
 #define PHL_LEARN_EM_H
@@ -16,6 +16,7 @@ typedef struct phl_em_options {
     size_t iterations;
     double tolerance; /* relative gain of the objective; 0: go on to the limit */
     double smoothing; /* s */
+    double gamma;     /* of the shape tables */
     int threads;
     /* After every iteration (parameters as they entered it); false stops the fit. May be NULL. */
     bool (*watch)(const phl_trace_row *row, void *context);
@@ -41,8 +42,8 @@ double phl_em_prior(const phl_params *params, double smoothing);
 /* Parameters from counts: (n + s) / (sum n + k s) by rows, uniform where there is nothing. */
 void phl_em_maximise(const phl_params *counts, double smoothing, phl_params *params);
 
-/* The shape tables of params from the counts of a forest. */
-phl_status phl_em_fit_shape(const phl_forest *forest, double smoothing, phl_params *params,
+/* The shape tables of params from the counts of a forest: (n + gamma) / (N + 3 gamma). */
+phl_status phl_em_fit_shape(const phl_forest *forest, double gamma, phl_params *params,
                             phl_error *error);
 
 #endif

@@ -7,6 +7,9 @@
 #include "base/memory.h"
 #include "learn/partition_state.h"
 
+/* Nearly every look-up is below this. */
+enum { LARGEST_TABLE = 4096 };
+
 phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prior,
                                  phl_partitions **partitions, phl_error *error)
 {
@@ -40,6 +43,12 @@ phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prio
     for (size_t e = 0; e < e_count; e++) {
         made->size[e] = 1;
     }
+    const phl_forest *forest = rows->index->forest;
+    for (size_t s = 0; s < forest->n_subtrees && made->table_size < LARGEST_TABLE; s++) {
+        made->table_size += forest->leaf_slot[s] == 0 ? forest->multiplicity[s] : 0;
+    }
+    made->table_size =
+        made->table_size < LARGEST_TABLE ? made->table_size : LARGEST_TABLE;
     *partitions = made;
     return PHL_OK;
 }
@@ -71,14 +80,12 @@ void phl_partitions_free(phl_partitions *partitions)
 phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
                                    const double *log_lambda0, phl_error *error)
 {
-    /* Tables up to here cover nearly every look-up; beyond it the formula answers. */
-    enum { TABLE = 4096 };
     partitions->alpha = alpha;
     phl_rising_reset(&partitions->rising_total, alpha);
-    phl_status status = phl_rising_reserve(&partitions->rising_total, TABLE, error);
+    phl_status status = phl_rising_reserve(&partitions->rising_total, partitions->table_size, error);
     for (size_t j = 0; status == PHL_OK && j < partitions->states; j++) {
         phl_rising_reset(&partitions->rising[j], alpha * exp(log_lambda0[j]));
-        status = phl_rising_reserve(&partitions->rising[j], TABLE, error);
+        status = phl_rising_reserve(&partitions->rising[j], partitions->table_size, error);
     }
     return status;
 }

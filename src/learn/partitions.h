@@ -38,6 +38,7 @@ typedef struct phl_partitions {
     size_t cell_capacity;
 
     double alpha;
+    int64_t table_size;      /* counts the tables below cover; beyond it the formula answers */
     phl_rising *rising;      /* [C] log (alpha lambda0_j)_n */
     phl_rising rising_total; /* log (alpha)_n */
     phl_stirling stirling;   /* up to C + 1 */

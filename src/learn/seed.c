@@ -1,4 +1,5 @@
-/* seed.c - the sampler of the paper; see seed.h.
+/* seed.c - the sampler of the paper: its start, step 1 and the whole iteration; see seed.h.  Step 2
+ * is in seed_sizes.c, step 3 is that of the blocked sampler.
  *
  * Nodes of a tree lie in pre-order, so going backwards meets children before parents: a child adds
  * its offset to the cell of its parent, and the cell is complete when the parent is reached.
@@ -10,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/sampler.h"
-#include "learn/partition_state.h"
+#include "learn/seed_state.h"
 #include "model/kernel.h"
 #include "model/purposes.h"
 
@@ -34,24 +35,26 @@ static void set_offsets(phl_seed *seed)
     }
 }
 
-/* Cells of the nodes first .. end - 1, whole trees, from their states. */
-static void find_cells(const phl_seed *seed, size_t first, size_t end, const uint32_t *state,
-                       uint32_t *cell)
+/* Cells of the nodes first .. end - 1 as if all slots were empty. */
+static void clear_cells(const phl_seed *seed, size_t first, size_t end, uint32_t *cell)
 {
-    size_t c = seed->gibbs->params->states;
     for (size_t u = first; u < end; u++) {
         cell[u] = seed->nodes[u].leaf_row == PHL_SEED_NONE ? seed->empty_cell : 0;
     }
-    for (size_t u = first; u < end; u++) {
-        const phl_seed_node *node = &seed->nodes[u];
-        if (node->eligible != PHL_SEED_NONE) {
-            cell[node->parent] += seed->offset[node->eligible * c + state[u]];
-        }
+}
+
+/* The state of u enters the cell of its parent. */
+static inline void tell_parent(const phl_seed *seed, size_t u, const uint32_t *state,
+                               uint32_t *cell)
+{
+    const phl_seed_node *node = &seed->nodes[u];
+    if (node->eligible != PHL_SEED_NONE) {
+        size_t c = seed->gibbs->params->states;
+        cell[node->parent] += seed->offset[node->eligible * c + state[u]];
     }
 }
 
-/* z and its counts anew: the partitions changed. */
-static phl_status count_cells(phl_seed *seed, phl_error *error)
+phl_status phl_seed_count_cells(phl_seed *seed, phl_error *error)
 {
     phl_partitions *partitions = seed->gibbs->partitions;
     phl_status status = phl_partitions_count(partitions, error); /* no rows: all 0 */
@@ -59,7 +62,10 @@ static phl_status count_cells(phl_seed *seed, phl_error *error)
         return status;
     }
     set_offsets(seed);
-    find_cells(seed, 0, seed->n_nodes, seed->state, seed->cell);
+    clear_cells(seed, 0, seed->n_nodes, seed->cell);
+    for (size_t u = 0; u < seed->n_nodes; u++) {
+        tell_parent(seed, u, seed->state, seed->cell);
+    }
     for (size_t u = 0; u < seed->n_nodes; u++) {
         if (seed->nodes[u].leaf_row == PHL_SEED_NONE) {
             partitions->cells[(size_t)seed->cell[u] * partitions->states + seed->state[u]]++;
@@ -85,18 +91,12 @@ static phl_status count_states(phl_seed *seed, phl_error *error)
             counts->emission[node->label_row * c + seed->state[u]]++;
         }
     }
-    return count_cells(seed, error);
+    return phl_seed_count_cells(seed, error);
 }
 
 /* ---------------------------------------------------------------------------------------------
  * Start
  * ------------------------------------------------------------------------------------------- */
-
-static void start_rng(const phl_seed *seed, uint64_t purpose, uint64_t item, phl_rng *rng)
-{
-    const phl_gibbs *gibbs = seed->gibbs;
-    phl_rng_init(rng, gibbs->options.seed, purpose, gibbs->options.stream, gibbs->iteration, item);
-}
 
 /* Numbers of nodes and trees, weights (which the blocked sampler found to be whole) written out. */
 static phl_status measure(phl_seed *seed, phl_error *error)
@@ -205,15 +205,53 @@ static phl_status lay_trees(phl_seed *seed, phl_error *error)
     return status;
 }
 
-static void start_states(phl_seed *seed)
+/* pi of a leaf, lambda_z of an internal node with z as in `cell`. */
+static const double *state_row(const phl_seed *seed, size_t u, const uint32_t *cell)
 {
-    for (size_t tree = 0; tree < seed->n_trees; tree++) {
+    const phl_params *params = seed->gibbs->params;
+    uint32_t leaf_row = seed->nodes[u].leaf_row;
+    return leaf_row != PHL_SEED_NONE ? params->prior + (size_t)leaf_row * params->states
+                                     : params->core + (size_t)cell[u] * params->states;
+}
+
+/* A state of node u from that row times b_j(x); PHL_NO_OUTCOME when no state is possible. */
+static size_t draw_state(phl_seed *seed, size_t u, const uint32_t *cell, phl_rng *rng)
+{
+    const phl_params *params = seed->gibbs->params;
+    size_t c = params->states;
+    const double *emission = params->emission + seed->nodes[u].label_row * c;
+    const double *row = state_row(seed, u, cell);
+    for (size_t j = 0; j < c; j++) {
+        seed->weights[j] = row[j] * emission[j];
+    }
+    return phl_categorical_draw(rng, seed->weights, c);
+}
+
+/* Parameters from their priors, then Q from the leaves to the root.  The blocked sampler's counts
+ * are all 0 at this point, so that its step 3 draws from the priors. */
+static phl_status start_states(phl_seed *seed, phl_error *error)
+{
+    phl_gibbs *gibbs = seed->gibbs;
+    gibbs->iteration = UINT64_MAX; /* streams no iteration uses */
+    phl_status status = phl_gibbs_draw_parameters(gibbs, error);
+    gibbs->iteration = 0;
+    set_offsets(seed);
+    clear_cells(seed, 0, seed->n_nodes, seed->cell);
+    for (size_t tree = 0; status == PHL_OK && tree < seed->n_trees; tree++) {
         phl_rng rng;
-        start_rng(seed, PHL_PURPOSE_START, tree + 1, &rng);
-        for (size_t u = seed->first[tree]; u < seed->first[tree + 1]; u++) {
-            seed->state[u] = (uint32_t)phl_rng_bounded(&rng, seed->gibbs->params->states);
+        phl_seed_rng(seed, PHL_PURPOSE_START, tree + 1, &rng);
+        for (size_t u = seed->first[tree + 1]; u-- > seed->first[tree];) {
+            size_t drawn = draw_state(seed, u, seed->cell, &rng);
+            if (drawn == PHL_NO_OUTCOME) { /* b underflows under a very small beta */
+                drawn = phl_categorical_draw(&rng, state_row(seed, u, seed->cell),
+                                             gibbs->params->states);
+            }
+            PHL_CHECK_BUG(drawn != PHL_NO_OUTCOME, error);
+            seed->state[u] = (uint32_t)drawn;
+            tell_parent(seed, u, seed->state, seed->cell);
         }
     }
+    return status;
 }
 
 phl_status phl_seed_create(const phl_forest *forest, const uint32_t *label_row, uint32_t states,
@@ -239,7 +277,9 @@ phl_status phl_seed_create(const phl_forest *forest, const uint32_t *label_row, 
         status = lay_trees(made, error);
     }
     if (status == PHL_OK) {
-        start_states(made);
+        status = start_states(made, error);
+    }
+    if (status == PHL_OK) {
         status = count_states(made, error);
     }
     if (status != PHL_OK) {
@@ -277,11 +317,10 @@ phl_status phl_seed_resume(phl_seed *seed, const phl_params *params, const doubl
     phl_gibbs *gibbs = seed->gibbs;
     phl_partitions *partitions = gibbs->partitions;
     size_t values = (size_t)gibbs->params->states + 1;
-    PHL_CHECK_BUG(params->kind == PHL_TF && !params->soft &&
-                      params->states == gibbs->params->states &&
-                      params->slots == gibbs->params->slots &&
-                      params->labels == gibbs->params->labels,
-                  error);
+    PHL_CHECK_BUG(
+        params->kind == PHL_TF && !params->soft && params->states == gibbs->params->states &&
+            params->slots == gibbs->params->slots && params->labels == gibbs->params->labels,
+        error);
     for (uint32_t e = 0; e < partitions->n_eligible; e++) {
         partitions->size[e] = 1;
         memset(partitions->block + e * values, 0, values * sizeof *partitions->block);
@@ -317,32 +356,23 @@ phl_status phl_seed_resume(phl_seed *seed, const phl_params *params, const doubl
  * Step 1: Q and z (Algorithm 1)
  * ------------------------------------------------------------------------------------------- */
 
-/* New states and cells of a tree; false when a node can have no state at all. */
+/* New states, with the old cells, and new cells of a tree; false when a node can have no state. */
 static bool propose_states(phl_seed *seed, size_t first, size_t end, phl_rng *rng)
 {
-    const phl_params *params = seed->gibbs->params;
-    size_t c = params->states;
+    clear_cells(seed, first, end, seed->new_cell);
     for (size_t u = end; u-- > first;) {
-        const phl_seed_node *node = &seed->nodes[u];
-        const double *emission = params->emission + node->label_row * c;
-        const double *row = node->leaf_row != PHL_SEED_NONE
-                                ? params->prior + node->leaf_row * c
-                                : params->core + seed->cell[u] * c; /* old z */
-        for (size_t j = 0; j < c; j++) {
-            seed->weights[j] = row[j] * emission[j];
-        }
-        size_t drawn = phl_categorical_draw(rng, seed->weights, c);
+        size_t drawn = draw_state(seed, u, seed->cell, rng);
         if (drawn == PHL_NO_OUTCOME) {
             return false;
         }
         seed->new_state[u] = (uint32_t)drawn;
+        tell_parent(seed, u, seed->new_state, seed->new_cell);
     }
-    find_cells(seed, first, end, seed->new_state, seed->new_cell);
     return true;
 }
 
 /* Log of the acceptance ratio at temperature 1.  The divisors are positive: lambda_z(Q) was drawn
- * with that Q among its counts, and Q' was drawn from lambda_z. */
+ * with that Q among its counts (or Q from it, at the start), and Q' was drawn from lambda_z. */
 static double log_ratio(const phl_seed *seed, size_t first, size_t end)
 {
     const double *core = seed->gibbs->params->core;
@@ -363,7 +393,7 @@ static void draw_states(phl_seed *seed)
     for (size_t tree = 0; tree < seed->n_trees; tree++) {
         size_t first = seed->first[tree], end = seed->first[tree + 1];
         phl_rng rng;
-        start_rng(seed, PHL_PURPOSE_SEED_STATES, tree, &rng);
+        phl_seed_rng(seed, PHL_PURPOSE_SEED_STATES, tree, &rng);
         seed->trees.tried++;
         if (propose_states(seed, first, end, &rng) &&
             log(phl_rng_uniform(&rng)) < log_ratio(seed, first, end) / seed->gibbs->temperature) {
@@ -376,180 +406,11 @@ static void draw_states(phl_seed *seed)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Step 2: sizes and partitions (Algorithm 2)
- * ------------------------------------------------------------------------------------------- */
-
-/* Cut a random block of slot e, one of at least two values, in two at random. */
-static void split_block(phl_partitions *partitions, uint32_t e, phl_rng *rng)
-{
-    size_t values = (size_t)partitions->states + 1;
-    uint32_t *block = partitions->block + e * values, size = partitions->size[e];
-    uint32_t chosen = 0, candidates = 0, all = 0, moved = 0;
-    for (uint32_t z = 0; z < size; z++) {
-        uint32_t count = 0;
-        for (size_t q = 0; q < values; q++) {
-            count += block[q] == z;
-        }
-        /* each of the blocks that can be cut with the same probability */
-        if (count > 1 && phl_rng_bounded(rng, ++candidates) == 0) {
-            chosen = z;
-            all = count;
-        }
-    }
-    while (moved == 0 || moved == all) {
-        moved = 0;
-        for (size_t q = 0; q < values; q++) {
-            if (block[q] == chosen || block[q] == size) {
-                bool moves = phl_rng_bounded(rng, 2) == 1;
-                block[q] = moves ? size : chosen;
-                moved += moves;
-            }
-        }
-    }
-    partitions->size[e]++;
-}
-
-/* Merge two random blocks of slot e; the last block takes the number that is left over. */
-static void merge_blocks(phl_partitions *partitions, uint32_t e, phl_rng *rng)
-{
-    size_t values = (size_t)partitions->states + 1;
-    uint32_t *block = partitions->block + e * values, last = partitions->size[e] - 1;
-    uint32_t kept = (uint32_t)phl_rng_bounded(rng, partitions->size[e]);
-    uint32_t gone = (uint32_t)phl_rng_bounded(rng, last);
-    gone += gone >= kept;
-    for (size_t q = 0; q < values; q++) {
-        block[q] = block[q] == gone ? kept : block[q];
-    }
-    for (size_t q = 0; q < values; q++) {
-        block[q] = block[q] == last ? gone : block[q];
-    }
-    partitions->size[e]--;
-}
-
-static uint32_t count_active(const phl_partitions *partitions)
-{
-    uint32_t active = 0;
-    for (uint32_t e = 0; e < partitions->n_eligible; e++) {
-        active += partitions->size[e] > 1;
-    }
-    return active;
-}
-
-/* A random slot, active or not as asked for; there must be one. */
-static uint32_t pick_slot(const phl_partitions *partitions, bool active, phl_rng *rng)
-{
-    uint32_t e = 0;
-    uint32_t n = count_active(partitions);
-    uint64_t skip = phl_rng_bounded(rng, active ? n : partitions->n_eligible - n);
-    for (;; e++) {
-        if ((partitions->size[e] > 1) == active && skip-- == 0) {
-            return e;
-        }
-    }
-}
-
-/* Back to the partition slot e had. */
-static void restore_slot(phl_seed *seed, uint32_t e)
-{
-    phl_partitions *partitions = seed->gibbs->partitions;
-    size_t values = (size_t)partitions->states + 1;
-    partitions->size[e] = seed->old_size[e];
-    memcpy(partitions->block + e * values, seed->old_block + e * values,
-           values * sizeof *partitions->block);
-}
-
-/* The proposal of Algorithm 2 in place of the partitions; false when it is outside the confines.
- * *grown tells its first move. */
-static bool propose_sizes(phl_seed *seed, phl_rng *rng, bool *grown)
-{
-    phl_partitions *partitions = seed->gibbs->partitions;
-    const phl_partition_prior *prior = &partitions->prior;
-    uint32_t e = (uint32_t)phl_rng_bounded(rng, partitions->n_eligible);
-    bool grow = phl_rng_bounded(rng, 2) == 0;
-    grow = partitions->size[e] == 1 || (grow && partitions->size[e] <= partitions->states);
-    *grown = grow;
-    if (grow) {
-        split_block(partitions, e, rng);
-    } else {
-        merge_blocks(partitions, e, rng);
-    }
-    if (count_active(partitions) > prior->slots_max) {
-        merge_blocks(partitions, pick_slot(partitions, true, rng), rng);
-        if (count_active(partitions) > prior->slots_max) {
-            restore_slot(seed, e);
-        }
-    }
-    uint32_t active = count_active(partitions);
-    if (active < prior->slots_min && active < partitions->n_eligible) {
-        split_block(partitions, pick_slot(partitions, false, rng), rng);
-    }
-    active = count_active(partitions);
-    double cells = 1.0;
-    for (uint32_t i = 0; i < partitions->n_eligible; i++) {
-        cells *= partitions->size[i];
-    }
-    return active >= prior->slots_min && active <= prior->slots_max &&
-           cells <= (double)prior->core_max && cells <= (double)UINT32_MAX;
-}
-
-/* log L(k) p(k) of the paper. */
-static double size_score(const phl_partitions *partitions)
-{
-    double sum = 0.0;
-    for (uint32_t e = 0; e < partitions->n_eligible; e++) {
-        sum -= partitions->prior.phi * partitions->size[e];
-    }
-    for (size_t z = 0; z < partitions->n_cells; z++) {
-        sum += phl_cell_score(partitions, partitions->cells + z * partitions->states);
-    }
-    return sum;
-}
-
-static phl_status draw_sizes(phl_seed *seed, phl_error *error)
-{
-    phl_gibbs *gibbs = seed->gibbs;
-    phl_partitions *partitions = gibbs->partitions;
-    size_t e_count = partitions->n_eligible, values = (size_t)partitions->states + 1;
-    phl_status status =
-        phl_partitions_set_base(partitions, gibbs->alpha, gibbs->log_lambda0, error);
-    if (status != PHL_OK || gibbs->options.fixed_partitions || partitions->prior.fixed != NULL ||
-        e_count == 0) {
-        return status;
-    }
-    phl_rng rng;
-    bool grown;
-    start_rng(seed, PHL_PURPOSE_SEED_SIZES, 0, &rng);
-    double before = size_score(partitions);
-    memcpy(seed->old_size, partitions->size, e_count * sizeof *seed->old_size);
-    memcpy(seed->old_block, partitions->block, e_count * values * sizeof *seed->old_block);
-    bool taken = propose_sizes(seed, &rng, &grown);
-    phl_move_count *kind = grown ? &partitions->split : &partitions->merged;
-    if (taken) {
-        status = count_cells(seed, error);
-        if (status != PHL_OK) {
-            return status;
-        }
-        double gain = size_score(partitions) - before;
-        taken = log(phl_rng_uniform(&rng)) < gain / gibbs->temperature;
-    }
-    seed->sizes.tried++;
-    kind->tried++;
-    if (taken) {
-        seed->sizes.changed++;
-        kind->changed++;
-        return PHL_OK;
-    }
-    for (uint32_t e = 0; e < e_count; e++) {
-        restore_slot(seed, e);
-    }
-    return count_cells(seed, error);
-}
-
-/* ---------------------------------------------------------------------------------------------
  * The iteration
  * ------------------------------------------------------------------------------------------- */
 
-/* log marginal likelihood of counts [rows][columns], by strides, under symmetric Dirichlet priors. */
+/* log marginal likelihood of counts [rows][columns], by strides, under symmetric Dirichlet priors.
+ */
 static double marginal(const int64_t *counts, size_t rows, size_t row_stride, size_t columns,
                        size_t column_stride, double concentration)
 {
@@ -589,7 +450,7 @@ phl_status phl_seed_step(phl_seed *seed, phl_error *error)
     draw_states(seed);
     status = count_states(seed, error);
     if (status == PHL_OK) {
-        status = draw_sizes(seed, error);
+        status = phl_seed_draw_sizes(seed, error);
     }
     if (status == PHL_OK) {
         gibbs->log_joint = joint(gibbs);

@@ -30,6 +30,7 @@ phl_status phl_task_run_em(phl_task *task, phl_error *error)
         .iterations = options->iterations,
         .tolerance = options->tolerance,
         .smoothing = options->smoothing,
+        .gamma = options->gamma,
         .threads = training->inner_threads,
         .watch = watch,
         .context = &watcher,

@@ -70,6 +70,9 @@ static phl_status check_em(const phl_train_options *options, phl_error *error)
     if (options->restarts < 1) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "restarts must be at least 1");
     }
+    if (!is_positive(options->gamma)) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "gamma must be positive");
+    }
     if (!(options->smoothing >= 0.0 && options->smoothing < 1e9) ||
         !(options->tolerance >= 0.0 && options->tolerance < 1.0)) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
@@ -165,8 +168,9 @@ phl_status phl_train_options_json(const phl_train_options *o, uint32_t slots, ph
         o->per_class ? "true" : "false", (unsigned long long)o->seed, o->iterations);
     if (status == PHL_OK && em) {
         return phl_text_append_format(text, error,
-                                      ",\"restarts\":%zu,\"tolerance\":%.17g,\"smoothing\":%.17g}",
-                                      o->restarts, o->tolerance, o->smoothing);
+                                      ",\"restarts\":%zu,\"tolerance\":%.17g,\"smoothing\":%.17g,"
+                                      "\"gamma\":%.17g}",
+                                      o->restarts, o->tolerance, o->smoothing, o->gamma);
     }
     if (status == PHL_OK) {
         status = phl_text_append_format(

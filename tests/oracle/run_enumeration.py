@@ -135,7 +135,7 @@ def compare_tree(check, model, tree, answer, result, where):
     check["most probable states"].same(result["decodable"], answer.possible, f"{where} decodable")
     shape = log_shape(model, tree)
     if shape is None:
-        check["shape term"].true(not math.isnan(result["log_shape"]), f"{where}: NaN")
+        check["shape term"].true(result["log_shape"] <= 0, f"{where}: {result['log_shape']}")
     else:
         check["shape term"].near_log(result["log_shape"], shape, where)
     if not (answer.possible and result["possible"] and result["decodable"]):
@@ -228,6 +228,9 @@ def compare_counts(check, model, trees, answers, weights, counts, where):
 
 def compare_draws(check, model, answer, drawn, where):
     """drawn: how often each joint state was seen, states as digits in base C."""
+    if not answer.possible:
+        check.fail(f"{where}: drew states of an impossible tree")
+        return
     exact = answer.posterior()
     total = sum(drawn)
     expected, observed = [], []
@@ -322,13 +325,20 @@ def main():
         for text in process.stdout:
             if keep:
                 keep.write(text)
-            line = json.loads(text)
+            try:
+                line = json.loads(text)
+            except ValueError as fault:  # the program died in the middle of a line
+                print(f"# model {models}: {fault}")
+                break
             compare_model(checks, line, shapes_seen)
             models += 1
             peppered += line["rows"] == 1
             trees += len(line["trees"])
             impossible += sum(not result["possible"] for result in line["results"])
+        process.stdout.close()
         code = process.wait()
+    if keep:
+        keep.close()
 
     lines = []
     for check in checks.values():

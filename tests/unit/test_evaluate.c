@@ -139,6 +139,7 @@ static void test_cross_validate(void **state)
     static const uint32_t states[] = {1, 3, 2};
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
+    options.train.kind = PHL_SP;
     struct watched watched = {0};
     options.train.iterations = 5;
     options.states = states;
@@ -205,6 +206,7 @@ static void test_held_out(void **state)
     }
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
+    options.train.kind = PHL_SP;
     options.train.per_class = false;
     options.train.iterations = 4;
     options.train.states = 2;
@@ -253,6 +255,7 @@ static void test_rare_class(void **state)
     phl_forest *forest = classed(sizes, 3);
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
+    options.train.kind = PHL_SP;
     options.n_folds = 3;
     options.train.states = 1;
     options.train.iterations = 2;
@@ -277,6 +280,7 @@ static void test_bad_options(void **state)
     phl_cross_validation cv = {0};
     phl_error e = {0};
     phl_evaluate_options_init(&options);
+    options.train.kind = PHL_SP;
     assert_int_equal(phl_cross_validate(forest, &options, &cv, &e), PHL_ERR_ARGUMENT);
     options.n_folds = 2;
     options.fold = outside;
@@ -292,6 +296,7 @@ static void test_bad_options(void **state)
     phl_builder *builder = new_builder(false);
     forest = finish_forest(builder);
     phl_evaluate_options_init(&options);
+    options.train.kind = PHL_SP;
     assert_int_equal(phl_cross_validate(forest, &options, &cv, &e), PHL_ERR_EMPTY);
     phl_forest_free(forest);
 

@@ -143,7 +143,7 @@ static void check_setting(const char *setting, const world_prior *prior, unsigne
     static world w;
     static picture p;
     size_t n = affordable(WORLDS), count = 0;
-    uint64_t repeated = 0;
+    uint64_t repeated = 0, faults = 0;
     memset(tallies, 0, sizeof tallies);
     skeleton_make(&bones);
     print_message("setting %s: seed %u, %zu worlds of %d nodes\n", setting, SEED, n, bones.n_nodes);
@@ -169,8 +169,9 @@ static void check_setting(const char *setting, const world_prior *prior, unsigne
             }
             apply_kernel((kernel)k, gibbs, &rng);
             const char *fault = gibbs_fault(gibbs, w.forest->multiplicity);
-            if (fault != NULL) {
-                fail_msg("world %zu after %s: not true that %s", i, kernels[k].name, fault);
+            if (fault != NULL && faults++ == 0) {
+                print_message("  world %zu after %s: not true that %s\n", i, kernels[k].name,
+                              fault);
             }
             picture_of_gibbs(&p, &w, gibbs);
             assert_int_equal(picture_features(&p, after), count);
@@ -194,6 +195,9 @@ static void check_setting(const char *setting, const world_prior *prior, unsigne
             failed += judge(setting, (kernel)k, tallies[k], count, n);
         }
     }
+    print_message("  %s: %llu states of the sampler were inconsistent, %u features wrong\n",
+                  setting, (unsigned long long)faults, failed);
+    assert_int_equal(faults, 0);
     assert_int_equal(failed, 0);
 }
 
@@ -209,7 +213,7 @@ static void hard(void **state)
                          .slots_min = 0,
                          .slots_max = 3,
                          .core_max = 27};
-    check_setting("hard", &prior, (1u << KERNELS) - 1);
+    check_setting("hard", &prior, (1u << ITERATION) - 1); /* the whole iteration: below */
 }
 
 /* Narrow confines, and the concentrations drawn too. */

@@ -817,6 +817,7 @@ static void test_threads(void **state)
     size_t n = phl_forest_trees(forest);
     phl_train_options train;
     phl_train_options_init(&train);
+    train.kind = PHL_SP;
     train.states = 3;
     train.iterations = 3;
     train.per_class = true;

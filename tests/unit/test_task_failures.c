@@ -175,6 +175,7 @@ static phl_status do_evaluate(const struct setting *setting, phl_error *error)
     phl_cross_validation result = {0};
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
+    options.train.kind = PHL_SP;
     options.n_folds = 2;
     options.states = states;
     options.n_states = 2;

@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""Install into a temporary prefix and use what is there as a stranger would: build the example program
+with nothing but pkg-config, run it, run the installed command, read its man page.
+
+Usage: run.py BUILD SOURCE.  Prints TAP."""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def main():
+    build, source = map(os.path.abspath, sys.argv[1:3])
+    results = []
+
+    def test(name, passed, detail=""):
+        results.append(passed)
+        print(f"{'ok' if passed else 'not ok'} {len(results)} - {name}")
+        if not passed:
+            print("# " + detail.replace("\n", "\n# "))
+
+    with tempfile.TemporaryDirectory() as top:
+        def run(command, **environment):
+            return subprocess.run(command, cwd=top, env={**os.environ, **environment}, text=True,
+                                  capture_output=True)
+
+        done = run(["meson", "install", "-C", build, "--no-rebuild", "--destdir", top])
+        test("meson install", done.returncode == 0, done.stdout + done.stderr)
+        found = glob.glob(f"{top}/**/phloem.pc", recursive=True)
+        test("the pkg-config file is installed", len(found) == 1, str(found))
+        prefix = os.path.dirname(os.path.dirname(os.path.dirname(found[0])))
+        libraries = os.path.dirname(os.path.dirname(found[0]))
+        # What was meant for / lies below a temporary folder: tell pkg-config.
+        flags = run(["pkg-config", "--cflags", "--libs", "phloem"],
+                    PKG_CONFIG_PATH=os.path.dirname(found[0]), PKG_CONFIG_SYSROOT_DIR=top)
+        test("pkg-config knows phloem", flags.returncode == 0, flags.stderr)
+        done = run(["cc", "-Wall", "-Werror", f"{source}/examples/classify.c", "-o", "classify",
+                    *flags.stdout.split()])
+        test("the example builds with pkg-config alone", done.returncode == 0, done.stderr)
+        program = glob.glob(f"{top}/**/bin/phloem", recursive=True)
+        test("the command is installed", len(program) == 1, str(program))
+        here = {"LD_LIBRARY_PATH": libraries}
+        for seed, name in (("1", "train.trees"), ("2", "test.trees")):
+            done = run([program[0], "generate", "symm", "--trees-per-class", "30", "--seed", seed,
+                        "-o", name, "--quiet"], **here)
+            test(f"the installed command makes {name}", done.returncode == 0, done.stderr)
+        done = run(["./classify", "train.trees", "test.trees"], **here)
+        match = re.fullmatch(r"([0-9.]+) % of 90 trees\n", done.stdout)
+        test("the example trains and classifies", bool(match) and float(match[1]) > 95,
+             done.stdout + done.stderr)
+        done = run(["./classify", "train.trees", "missing.trees"], **here)
+        test("its errors have the exit code of their kind",
+             done.returncode == 4 and "missing.trees" in done.stderr, done.stderr)
+        pages = glob.glob(f"{top}/**/man1/phloem*.1*", recursive=True)
+        test("man pages are installed", len(pages) > 5, str(pages))
+    print(f"1..{len(results)}")
+    return 0 if all(results) else 1
+
+
+sys.exit(main())
