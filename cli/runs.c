@@ -104,7 +104,8 @@ phl_class_prior class_prior_of(const cli_arguments *parsed)
 bool choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code)
 {
     size_t n = phl_model_draws(model);
-    *draw = (size_t)arguments_integer(parsed, "draw"); /* 0 without: EM has one draw */
+    *draw = arguments_given(parsed, "draw") ? (size_t)arguments_integer(parsed, "draw")
+                                            : phl_model_best_draw(model);
     if (*draw < n) {
         return true;
     }

@@ -15,7 +15,7 @@
  *
  * Contents: 1 errors, 2 callbacks, 3 building a forest, 4 querying a forest, 5 combining forests,
  * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a model,
- * 12 tasks.
+ * 12 tasks, 13 diagnosis.
  */
 #ifndef PHLOEM_H
 #define PHLOEM_H
@@ -499,6 +499,9 @@ PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or 
 PHL_API const char *phl_run_meta(const phl_run *run, const char *key);
 
 PHL_API size_t phl_model_draws(const phl_model *model);
+/* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the best
+ * objective; 0 when there is none. */
+PHL_API size_t phl_model_best_draw(const phl_model *model);
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
 PHL_API double phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
 PHL_API const char *phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
@@ -809,6 +812,118 @@ typedef struct phl_cross_validation {
 PHL_API phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
                                       phl_cross_validation *result, phl_error *error);
 PHL_API void phl_cross_validation_clear(phl_cross_validation *result);
+
+/* ---------------------------------------------------------------------------------------------
+ * 13. Diagnosis
+ *
+ * Can a run be trusted?  Chains are compared on quantities that do not depend on how states are
+ * numbered, over the draws behind the warm-up at temperature 1: rank-normalised split R-hat, bulk and
+ * tail effective sample size (ESS), and the Monte Carlo standard error (MCSE) of the mean, as in
+ * Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021) and the R package `posterior`.  Restarts of EM
+ * are compared by where they ended.
+ * ------------------------------------------------------------------------------------------- */
+
+enum {
+    PHL_LOG_JOINT = 0,
+    PHL_LOG_LIKELIHOOD,
+    PHL_ACTIVE_SLOTS,
+    PHL_SUM_OF_SIZES, /* sum of k over the slots */
+    PHL_QUANTITIES
+};
+
+typedef enum phl_verdict {
+    PHL_FINE = 0,
+    PHL_CONSTANT,   /* one value in all chains: fine */
+    PHL_STUCK,      /* every chain has one value, but not the same */
+    PHL_DISAGREE,   /* R-hat is too large */
+    PHL_FEW_DRAWS,  /* the bulk ESS is too small, or there are too few draws to tell */
+    PHL_NOT_FINITE  /* some draw is infinite or not a number */
+} phl_verdict;
+
+/* "fine", "constant", "stuck", "disagree", "few draws", "not finite". */
+PHL_API const char *phl_verdict_name(phl_verdict verdict);
+
+/* One quantity over all compared chains.  NaN: not defined (constant, or too few draws). */
+typedef struct phl_quantity {
+    const char *name; /* "log_joint", "log_likelihood", "active", "sum_size": as in the trace */
+    phl_verdict verdict;
+    double mean, sd, mcse;
+    double rhat; /* where |x - median| is constant, that of the ranks alone */
+    double ess_bulk, ess_tail;
+} phl_quantity;
+
+/* A chain of Gibbs or a restart of EM. */
+typedef struct phl_chain_diagnosis {
+    uint32_t chain;
+    uint64_t iterations; /* done */
+    double log_joint, log_likelihood; /* after the last iteration (EM: log_joint is the objective) */
+
+    /* Gibbs */
+    bool compared;  /* false: it has less than half the draws of the longest chain */
+    uint64_t draws; /* behind the warm-up, at temperature 1 */
+    double mean[PHL_QUANTITIES], sd[PHL_QUANTITIES]; /* of those compared; NaN: none */
+    uint32_t mode; /* from 1, highest log-joint first: chains are in one mode when the central 90 %
+                      of their log-joints overlap, directly or through other chains; 0: not compared */
+    uint32_t n_slots;        /* active slots in most of the chain's kept draws, */
+    uint32_t *slots, *sizes; /* [n_slots] ascending, and their k */
+} phl_chain_diagnosis;
+
+typedef struct phl_move_diagnosis {
+    const char *name; /* "reassign", "split", ... */
+    uint64_t tried, changed; /* over the compared draws */
+} phl_move_diagnosis;
+
+/* What a user should know, as a sentence without its class, and what to do about it (or NULL). */
+typedef struct phl_finding {
+    bool trouble; /* false: a note */
+    char *text, *advice;
+} phl_finding;
+
+typedef struct phl_class_diagnosis {
+    const char *class_name;  /* borrowed from the run; NULL: the run has no classes */
+    const char *stop_reason; /* as phl_model_stop_reason */
+    bool trouble;
+    size_t n_chains; /* that have begun; restarts for EM */
+    phl_chain_diagnosis *chains;
+    size_t n_findings;
+    phl_finding *findings; /* trouble first */
+
+    /* EM */
+    double spread; /* best minus worst objective over the restarts; NaN: fewer than two */
+
+    /* Gibbs */
+    uint64_t warmup;                         /* iterations that do not count */
+    size_t n_compared;                       /* chains */
+    size_t draws;                            /* of each, that were compared */
+    size_t modes;                            /* see phl_chain_diagnosis.mode */
+    phl_quantity quantities[PHL_QUANTITIES];
+    size_t n_moves;
+    phl_move_diagnosis *moves;
+} phl_class_diagnosis;
+
+typedef struct phl_diagnosis {
+    phl_learner learner; /* EM or Gibbs */
+    bool trouble;        /* in any class */
+    size_t n_classes;
+    phl_class_diagnosis *classes; /* [n_classes] */
+} phl_diagnosis;
+
+typedef struct phl_diagnose_options {
+    bool allow_few;    /* fewer than 4 chains are no trouble */
+    size_t class_index; /* SIZE_MAX: all classes; else this one alone */
+} phl_diagnose_options;
+
+PHL_API void phl_diagnose_options_init(phl_diagnose_options *options);
+
+/* Trouble is, for a Gibbs run: R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity that
+ * is stuck or not finite, fewer than 4 chains, too few draws to tell.  For EM: an objective that is
+ * not finite or fell.  For both: a class that was never trained.  The iteration limit of EM, a single
+ * restart, an interruption and chains that differ in their active slots are notes.  The run must
+ * outlive the diagnosis. */
+PHL_API phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
+                                phl_diagnosis *diagnosis, phl_error *error);
+/* Release what a diagnosis holds; a zeroed one is fine. */
+PHL_API void phl_diagnosis_clear(phl_diagnosis *diagnosis);
 
 #ifdef __cplusplus
 }

@@ -365,11 +365,11 @@ static void measure(const double *draws, size_t chains, size_t n, workspace *w,
         w->folded[i] = fabs(draws[i] - median);
     }
     split(w->folded, chains, n, &w->halves);
-    size_t halves = w->halves.chains * w->halves.n;
-    rank_normalise(w->halves.values, halves, w->placed);
+    size_t kept = w->halves.chains * w->halves.n;
+    rank_normalise(w->halves.values, kept, w->placed);
     made->rhat_folded = split_rhat(&w->halves, w->means);
     split(draws, chains, n, &w->halves);
-    rank_normalise(w->halves.values, halves, w->placed);
+    rank_normalise(w->halves.values, kept, w->placed);
     made->rhat_rank = split_rhat(&w->halves, w->means);
     made->rhat = larger(made->rhat_rank, made->rhat_folded);
     made->ess_bulk = split_ess(w);

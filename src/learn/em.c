@@ -152,7 +152,8 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
     phl_params *counts = NULL;
     phl_upward *upward = NULL;
     double began = seconds_now();
-    double previous = -INFINITY;
+    double previous = options->resumed ? options->previous : -INFINITY;
+    bool watched = options->resumed;
     phl_status status = phl_params_clone_empty(params, &counts, error);
     if (status == PHL_OK) {
         status = phl_upward_create(index, params, label_row, &upward, error);
@@ -162,6 +163,7 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
     }
     memset(result, 0, sizeof *result);
     result->stop_reason = NULL;
+    result->iterations = options->resumed ? options->start : 0;
     while (status == PHL_OK) {
         status = phl_upward_run(upward, options->threads, error);
         if (status != PHL_OK) {
@@ -176,7 +178,7 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
                              .active = params->n_modes,
                              .seconds = seconds_now() - began};
         double gain = result->objective - previous;
-        if (options->watch != NULL && !options->watch(&row, options->context)) {
+        if (!watched && options->watch != NULL && !options->watch(&row, options->context)) {
             result->stop_reason = PHL_STOP_INTERRUPTED;
         } else if (result->iterations == options->iterations) {
             result->stop_reason = PHL_STOP_ITERATIONS;
@@ -187,6 +189,7 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
         if (result->stop_reason != NULL) {
             break;
         }
+        watched = false;
         previous = result->objective;
         phl_params_clear(counts);
         status = phl_expected_counts(upward, NULL, options->threads, counts, error);

@@ -18,6 +18,11 @@ typedef struct phl_em_options {
     double smoothing; /* s */
     double gamma;     /* of the shape tables */
     int threads;
+    /* Go on with a fit: params are those after `start` iterations, which were watched already, and
+     * the objective was `previous` one iteration before. */
+    bool resumed;
+    size_t start;
+    double previous;
     /* After every iteration (parameters as they entered it); false stops the fit. May be NULL. */
     bool (*watch)(const phl_trace_row *row, void *context);
     void *context;

@@ -394,13 +394,13 @@ static void draw_states(phl_seed *seed)
         size_t first = seed->first[tree], end = seed->first[tree + 1];
         phl_rng rng;
         phl_seed_rng(seed, PHL_PURPOSE_SEED_STATES, tree, &rng);
-        seed->trees.tried++;
+        seed->trees_tried++;
         if (propose_states(seed, first, end, &rng) &&
             log(phl_rng_uniform(&rng)) < log_ratio(seed, first, end) / seed->gibbs->temperature) {
             memcpy(seed->state + first, seed->new_state + first,
                    (end - first) * sizeof *seed->state);
             memcpy(seed->cell + first, seed->new_cell + first, (end - first) * sizeof *seed->cell);
-            seed->trees.changed++;
+            seed->trees_taken++;
         }
     }
 }

@@ -52,8 +52,9 @@ typedef struct phl_seed {
     phl_seed_node *nodes;    /* [n_nodes] */
     uint32_t *state;         /* [n_nodes] Q */
     uint32_t *cell;          /* [n_nodes] z of the children as a row of the core; 0 at a leaf */
-    phl_move_count trees;    /* proposals of step 1 and how many were taken, in all iterations */
-    phl_move_count sizes; /* of step 2; also counted by kind in gibbs->partitions: split, merged */
+    uint64_t trees_tried, trees_taken; /* proposals of step 1, in all iterations */
+    uint64_t sizes_tried, sizes_taken; /* of step 2; by their first move also in gibbs->partitions,
+                                          as split and merged */
 
     /* Work space. */
     uint32_t *new_state, *new_cell; /* [n_nodes] the proposal of step 1 */

@@ -155,7 +155,6 @@ phl_status phl_seed_draw_sizes(phl_seed *seed, phl_error *error)
     memcpy(seed->old_size, partitions->size, e_count * sizeof *seed->old_size);
     memcpy(seed->old_block, partitions->block, e_count * values * sizeof *seed->old_block);
     bool taken = propose_sizes(seed, &rng, &grown);
-    phl_move_count *kind = grown ? &partitions->split : &partitions->merged;
     if (taken) {
         status = phl_seed_count_cells(seed, error);
         if (status != PHL_OK) {
@@ -164,11 +163,13 @@ phl_status phl_seed_draw_sizes(phl_seed *seed, phl_error *error)
         double gain = size_score(partitions) - before;
         taken = log(phl_rng_uniform(&rng)) < gain / gibbs->temperature;
     }
-    seed->sizes.tried++;
-    kind->tried++;
+    seed->sizes_tried++;
+    seed->sizes_taken += taken;
+    partitions->split.tried += grown;
+    partitions->split.changed += grown && taken;
+    partitions->merged.tried += !grown;
+    partitions->merged.changed += !grown && taken;
     if (taken) {
-        seed->sizes.changed++;
-        kind->changed++;
         return PHL_OK;
     }
     for (uint32_t e = 0; e < e_count; e++) {

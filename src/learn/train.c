@@ -1,5 +1,4 @@
 /* train.c - training as a whole: tasks, and the run that comes out. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,89 +30,17 @@ static phl_status check_forest(const phl_forest *forest, const phl_train_options
  * Tasks
  * ------------------------------------------------------------------------------------------- */
 
-double phl_task_seconds(const phl_task *task)
-{
-    struct timespec now;
-    const struct timespec *then = &task->training->began;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
-}
-
-phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, size_t limit, bool *go_on,
-                          phl_error *error)
-{
-    phl_training *training = task->training;
-    const phl_train_options *options = &training->options;
-    phl_status status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
-                                 sizeof *task->trace, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    phl_trace_row *added = &task->trace[task->n_trace++];
-    *added = *row;
-    added->class_index = (uint32_t)task->class_index;
-    added->chain = (uint32_t)task->chain;
-    (void)pthread_mutex_lock(&training->lock);
-    if (options->progress != NULL) {
-        phl_progress progress = {
-            .class_name = phl_run_class_name(training->run, task->class_index),
-            .class_index = task->class_index,
-            .classes = training->n_parts,
-            .restart = task->chain,
-            .restarts = training->n_chains,
-            .iteration = (size_t)row->iteration,
-            .iterations = limit,
-            .log_likelihood = row->log_likelihood,
-            .active = row->active,
-            .seconds = phl_task_seconds(task),
-        };
-        options->progress(&progress, options->context);
-    }
-    if (!training->cancelled && options->cancel != NULL && options->cancel(options->context)) {
-        training->cancelled = true;
-    }
-    *go_on = !training->cancelled;
-    (void)pthread_mutex_unlock(&training->lock);
-    return PHL_OK;
-}
-
-phl_status phl_task_add_draw(phl_task *task, const phl_draw *draw, phl_error *error)
-{
-    phl_status status = phl_grow(&task->draws, &task->draw_capacity, task->n_draws + 1,
-                                 sizeof *task->draws, error);
-    if (status != PHL_OK) {
-        phl_params_free(draw->params);
-        return status;
-    }
-    task->draws[task->n_draws++] = *draw;
-    return PHL_OK;
-}
-
-void phl_task_note(const phl_task *task, const char *remedy, const char *format, ...)
-{
-    phl_training *training = task->training;
-    const char *name = phl_run_class_name(training->run, task->class_index);
-    char text[400];
-    va_list arguments;
-    if (training->options.report == NULL) {
-        return;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    phl_error note;
-    memset(&note, 0, sizeof note);
-    (void)phl_raise(&note, PHL_OK, remedy, "%s%s%s%s", name == NULL ? "" : "class ",
-                    name == NULL ? "" : name, name == NULL ? "" : ": ", text);
-    (void)pthread_mutex_lock(&training->lock);
-    training->options.report(&note, training->options.context);
-    (void)pthread_mutex_unlock(&training->lock);
-}
-
 static phl_status run_task(phl_task *task, phl_error *error)
 {
-    return task->training->options.learner == PHL_LEARNER_EM ? phl_task_run_em(task, error)
-                                                             : phl_task_run_gibbs(task, error);
+    phl_training *training = task->training;
+    (void)pthread_mutex_lock(&training->lock);
+    bool cancelled = training->cancelled;
+    (void)pthread_mutex_unlock(&training->lock);
+    if (cancelled && training->keeper != NULL && task->from == NULL) {
+        return PHL_OK; /* not begun: that is for whoever resumes */
+    }
+    return training->options.learner == PHL_LEARNER_EM ? phl_task_run_em(task, error)
+                                                       : phl_task_run_gibbs(task, error);
 }
 
 static phl_status run_block(size_t block, size_t begin, size_t end, int worker, void *context,
@@ -170,13 +97,24 @@ static phl_status make_part(phl_training *training, phl_part *part, phl_error *e
     return status;
 }
 
+static void count_trees(const phl_forest *forest, phl_model *model)
+{
+    model->trees = forest->n_trees;
+    model->weight = 0.0;
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        model->weight += phl_tree_weight(forest, tree);
+    }
+}
+
 static phl_status add_meta(phl_training *training, phl_error *error)
 {
     const phl_train_options *options = &training->options;
     phl_text config = {NULL, 0, 0};
     char fingerprint[33], seed[32];
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
-    phl_status status = phl_train_options_json(&training->options, training->forest->max_slot, &config, error);
+    phl_status status =
+        phl_train_options_json(&training->options, training->earlier, training->n_earlier,
+                               training->forest->max_slot, &config, error);
     if (status == PHL_OK) {
         status = phl_text_append(&config, "", 1, error);
     }
@@ -198,12 +136,13 @@ static phl_status add_meta(phl_training *training, phl_error *error)
     return status;
 }
 
-/* EM: the restart with the best objective, as if it were the only one. */
+/* EM: the restart with the best objective, as if it were the only one; NULL when none has begun. */
 static phl_task *best_restart(phl_task *tasks, size_t n)
 {
-    phl_task *best = &tasks[0];
-    for (size_t i = 1; i < n; i++) {
-        if (tasks[i].n_draws > 0 && tasks[i].draws[0].log_joint > best->draws[0].log_joint) {
+    phl_task *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (tasks[i].n_draws > 0 &&
+            (best == NULL || tasks[i].draws[0].log_joint > best->draws[0].log_joint)) {
             best = &tasks[i];
         }
     }
@@ -218,16 +157,19 @@ static phl_status collect_part(phl_training *training, size_t number, phl_error 
     bool em = training->options.learner == PHL_LEARNER_EM;
     phl_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
     phl_status status = PHL_OK;
+    bool all_done = true;
     model->stop_reason = PHL_STOP_ITERATIONS;
     for (size_t t = 0; status == PHL_OK && t < training->n_chains; t++) {
         phl_task *task = &tasks[t];
         for (size_t i = 0; status == PHL_OK && i < task->n_trace; i++) {
             status = phl_run_add_trace(training->run, &task->trace[i], error);
         }
+        all_done = all_done && task->stop_reason != NULL &&
+                   strcmp(task->stop_reason, PHL_STOP_INTERRUPTED) != 0;
         if (em && task != best) {
             continue;
         }
-        if (em || strcmp(task->stop_reason, PHL_STOP_INTERRUPTED) == 0) {
+        if (em) {
             model->stop_reason = task->stop_reason;
         }
         model->iterations = task->iterations;
@@ -237,9 +179,8 @@ static phl_status collect_part(phl_training *training, size_t number, phl_error 
             status = phl_model_add_draw(model, &draw, error);
         }
     }
-    model->trees = training->parts[number].forest->n_trees;
-    for (size_t tree = 0; tree < model->trees; tree++) {
-        model->weight += phl_tree_weight(training->parts[number].forest, tree);
+    if (!all_done) {
+        model->stop_reason = PHL_STOP_INTERRUPTED;
     }
     return status;
 }
@@ -293,6 +234,9 @@ static phl_status prepare(phl_training *training, phl_error *error)
         training->parts[i].class_number =
             name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
         status = make_part(training, &training->parts[i], error);
+        if (status == PHL_OK) {
+            count_trees(training->parts[i].forest, &training->run->models[i]);
+        }
         for (size_t chain = 0; chain < training->n_chains; chain++) {
             phl_task *task = &training->tasks[i * training->n_chains + chain];
             task->training = training;
@@ -318,15 +262,24 @@ static void release(phl_training *training)
         }
         phl_free(training->tasks[i].draws);
         phl_free(training->tasks[i].trace);
+        if (training->tasks[i].from != NULL) {
+            phl_task_state_clear(training->tasks[i].from);
+            phl_free(training->tasks[i].from);
+        }
     }
     phl_free(training->parts);
     phl_free(training->tasks);
 }
 
-phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,
-                     phl_error *error)
+phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,
+                          const size_t *earlier, size_t n_earlier, const phl_keeper *keeper,
+                          phl_run **run, phl_error *error)
 {
-    phl_training training = {.forest = forest, .options = *options};
+    phl_training training = {.forest = forest,
+                             .options = *options,
+                             .earlier = earlier,
+                             .n_earlier = n_earlier,
+                             .keeper = keeper};
     phl_mode *modes = NULL;
     uint32_t n_modes = 0;
     phl_train_options_resolve(&training.options);
@@ -346,6 +299,9 @@ phl_status phl_train(const phl_forest *forest, const phl_train_options *options,
     (void)clock_gettime(CLOCK_MONOTONIC, &training.began);
     (void)pthread_mutex_init(&training.lock, NULL);
     status = prepare(&training, error);
+    if (status == PHL_OK && keeper != NULL && keeper->restore != NULL) {
+        status = keeper->restore(&training, keeper->context, error);
+    }
     if (status == PHL_OK) {
         status = run_tasks(&training, error);
     }
@@ -361,4 +317,10 @@ phl_status phl_train(const phl_forest *forest, const phl_train_options *options,
     }
     *run = training.run;
     return PHL_OK;
+}
+
+phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,
+                     phl_error *error)
+{
+    return phl_train_kept(forest, options, NULL, 0, NULL, run, error);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "learn/gibbs.h"
+#include "learn/seed.h"
 #include "learn/training.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -96,16 +96,49 @@ static phl_status check_slots(const phl_task *task, const phl_rows *rows, phl_er
  * The blocked sampler
  * ------------------------------------------------------------------------------------------- */
 
-/* Is the state after `done` of `total` iterations one of `keep`, spread over what follows `warmup`? */
-static bool is_kept(uint64_t done, uint64_t warmup, uint64_t total, uint64_t keep)
+/* The iterations of a chain, all counted from its start. */
+struct schedule {
+    uint64_t soften; /* the soft stage begins there; UINT64_MAX: never */
+    uint64_t warm;   /* draws are kept behind it */
+    uint64_t shift;  /* iterations of the chain beyond those asked for: the soft stage's */
+    uint64_t total;
+};
+
+/* A chain of either sampler; the paper's holds a blocked one for all but its moves. */
+struct chain {
+    phl_gibbs *gibbs; /* seed->gibbs if there is one */
+    phl_seed *seed;   /* NULL: the blocked sampler */
+};
+
+static struct schedule make_schedule(const phl_training *training)
 {
-    uint64_t span = total - warmup;
-    if (done <= warmup) {
-        return false;
+    const phl_train_options *options = &training->options;
+    struct schedule made = {UINT64_MAX, options->warmup, 0, options->iterations};
+    if (options->soft) {
+        made.soften = training->n_earlier > 0 ? training->earlier[0] : options->iterations;
+        made.shift = made.soften - options->warmup;
+        made.warm = made.soften + made.shift / 2;
+        made.total += made.shift;
     }
-    uint64_t at = done - warmup;
-    keep = keep < span ? keep : span;
-    return at * keep / span != (at - 1) * keep / span;
+    return made;
+}
+
+/* Is the state after `done` iterations one of those kept: `keep` spread over what follows the
+ * warm-up, and as many over every extension of the run? */
+static bool is_kept(const phl_training *training, const struct schedule *schedule, uint64_t done)
+{
+    uint64_t begin = schedule->warm;
+    for (size_t i = 0; i <= training->n_earlier; i++) {
+        uint64_t end = i < training->n_earlier ? training->earlier[i] + schedule->shift
+                                               : schedule->total;
+        if (done > begin && done <= end) {
+            uint64_t at = done - begin, span = end - begin;
+            uint64_t keep = training->options.keep < span ? training->options.keep : span;
+            return at * keep / span != (at - 1) * keep / span;
+        }
+        begin = end;
+    }
+    return false;
 }
 
 static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
@@ -136,35 +169,78 @@ static void fill_moves(phl_gibbs *gibbs, phl_trace_row *row)
     }
 }
 
-/* Run to `total` iterations, keeping draws behind `warmup`. */
-static phl_status run_stage(phl_task *task, phl_gibbs *gibbs, uint64_t warmup, uint64_t total,
-                            uint64_t keep, uint64_t limit, bool *go_on, phl_error *error)
+static phl_status offer(phl_task *task, const phl_gibbs *gibbs, bool last, phl_error *error)
 {
+    phl_task_state state = {
+        .iteration = gibbs->iteration,
+        .kept = task->n_draws,
+        .params = gibbs->params,
+        .log_lambda0 = gibbs->log_lambda0,
+        .alpha = gibbs->alpha,
+        .alpha0 = gibbs->alpha0,
+    };
+    return phl_task_offer(task, &state, last, error);
+}
+
+/* One iteration, its figures, and the draw if it is one to be kept. */
+static phl_status run_iteration(phl_task *task, const struct chain *chain,
+                                const struct schedule *schedule, bool *go_on, phl_error *error)
+{
+    phl_gibbs *gibbs = chain->gibbs;
+    phl_status status = chain->seed != NULL ? phl_seed_step(chain->seed, error)
+                                            : phl_gibbs_step(gibbs, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    phl_trace_row row = {
+        .iteration = gibbs->iteration,
+        .temperature = gibbs->temperature,
+        .log_likelihood = gibbs->log_likelihood,
+        .log_joint = gibbs->log_joint,
+        .active = gibbs->partitions->n_active,
+        .seconds = phl_task_seconds(task),
+    };
+    for (uint32_t e = 0; e < gibbs->partitions->n_eligible; e++) {
+        row.sum_size += gibbs->partitions->size[e];
+    }
+    fill_moves(gibbs, &row);
+    if (is_kept(task->training, schedule, gibbs->iteration)) {
+        status = keep_draw(task, gibbs, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_task_watch(task, &row, (size_t)schedule->total, go_on, error);
+    }
+    return status;
+}
+
+/* To the end of the schedule, or until told to stop. */
+static phl_status run_chain(phl_task *task, const struct chain *chain,
+                            const struct schedule *schedule, phl_error *error)
+{
+    phl_gibbs *gibbs = chain->gibbs;
     phl_status status = PHL_OK;
-    uint64_t began = gibbs->iteration;
-    while (status == PHL_OK && *go_on && gibbs->iteration - began < total) {
-        status = phl_gibbs_step(gibbs, error);
-        if (status != PHL_OK) {
-            break;
-        }
-        phl_trace_row row = {
-            .iteration = gibbs->iteration,
-            .temperature = gibbs->temperature,
-            .log_likelihood = gibbs->log_likelihood,
-            .log_joint = gibbs->log_joint,
-            .active = gibbs->partitions->n_active,
-            .seconds = phl_task_seconds(task),
-        };
-        for (uint32_t e = 0; e < gibbs->partitions->n_eligible; e++) {
-            row.sum_size += gibbs->partitions->size[e];
-        }
-        fill_moves(gibbs, &row);
-        if (is_kept(gibbs->iteration - began, warmup, total, keep)) {
-            status = keep_draw(task, gibbs, error);
+    bool go_on = true;
+    while (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
+        if (gibbs->iteration == schedule->soften) {
+            status = phl_gibbs_soften(gibbs, error);
         }
         if (status == PHL_OK) {
-            status = phl_task_watch(task, &row, (size_t)limit, go_on, error);
+            status = run_iteration(task, chain, schedule, &go_on, error);
         }
+        if (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
+            status = offer(task, gibbs, false, error);
+        }
+    }
+    if (status == PHL_OK) {
+        status = offer(task, gibbs, true, error);
+    }
+    if (status == PHL_OK && task->n_draws == 0) {
+        status = keep_draw(task, gibbs, error); /* interrupted early: where the chain is */
+    }
+    if (status == PHL_OK) {
+        task->iterations = gibbs->iteration;
+        task->stop_reason =
+            gibbs->iteration >= schedule->total ? PHL_STOP_ITERATIONS : PHL_STOP_INTERRUPTED;
     }
     return status;
 }
@@ -173,12 +249,19 @@ phl_status phl_task_run_gibbs(phl_task *task, phl_error *error)
 {
     phl_training *training = task->training;
     const phl_train_options *options = &training->options;
-    phl_gibbs_options chain = chain_options(task);
-    phl_gibbs *gibbs = NULL;
+    struct schedule schedule = make_schedule(training);
+    if (task->from != NULL && task->from->iteration >= schedule.total && task->n_draws > 0) {
+        task->iterations = task->from->iteration;
+        task->stop_reason = PHL_STOP_ITERATIONS;
+        return PHL_OK; /* nothing left to do */
+    }
+    phl_gibbs_options options_of_chain = chain_options(task);
+    uint32_t labels = (uint32_t)training->forest->labels.count;
+    struct chain chain = {NULL, NULL};
     uint32_t *fixed = NULL;
     phl_rows *probe = NULL; /* tells the eligible slots before the chain is made */
-    phl_status status = phl_rows_create(task->part->index, options->states, chain.slot_support,
-                                        &probe, error);
+    phl_status status = phl_rows_create(task->part->index, options->states,
+                                        options_of_chain.slot_support, &probe, error);
     if (status == PHL_OK) {
         status = check_slots(task, probe, error);
     }
@@ -186,33 +269,31 @@ phl_status phl_task_run_gibbs(phl_task *task, phl_error *error)
         status = fix_sizes(task, probe, &fixed, error);
     }
     phl_rows_free(probe);
-    if (status == PHL_OK) {
-        chain.prior.fixed = fixed;
+    options_of_chain.prior.fixed = fixed;
+    if (status == PHL_OK && options->sampler == PHL_SAMPLER_SEED) {
+        status = phl_seed_create(task->part->forest, task->part->label_row, options->states,
+                                 task->part->index->slots, labels, &options_of_chain, &chain.seed,
+                                 error);
+        chain.gibbs = status == PHL_OK ? chain.seed->gibbs : NULL;
+    } else if (status == PHL_OK) {
         status = phl_gibbs_create(task->part->index, task->part->label_row, options->states,
-                                  (uint32_t)training->forest->labels.count, training->modes,
-                                  training->n_modes, &chain, &gibbs, error);
+                                  labels, training->modes, training->n_modes, &options_of_chain,
+                                  &chain.gibbs, error);
     }
-    bool go_on = true;
-    uint64_t hard = options->iterations, soft = options->soft ? hard - options->warmup : 0;
-    if (status == PHL_OK) {
-        status = run_stage(task, gibbs, options->warmup, hard, options->soft ? 0 : options->keep,
-                           hard + soft, &go_on, error);
-    }
-    if (status == PHL_OK && options->soft && go_on) {
-        status = phl_gibbs_soften(gibbs, error);
-        if (status == PHL_OK) {
-            status = run_stage(task, gibbs, soft / 2, soft, options->keep, hard + soft, &go_on,
-                               error);
-        }
-    }
-    if (status == PHL_OK && task->n_draws == 0) {
-        status = keep_draw(task, gibbs, error); /* interrupted early: where the chain is */
+    if (status == PHL_OK && task->from != NULL) {
+        const phl_task_state *from = task->from;
+        phl_chain_state state = {from->iteration, from->params, from->log_lambda0, from->alpha,
+                                 from->alpha0};
+        status = phl_gibbs_restore(chain.gibbs, &state, error);
     }
     if (status == PHL_OK) {
-        task->iterations = gibbs->iteration;
-        task->stop_reason = go_on ? PHL_STOP_ITERATIONS : PHL_STOP_INTERRUPTED;
+        status = run_chain(task, &chain, &schedule, error);
     }
-    phl_gibbs_free(gibbs);
+    if (chain.seed != NULL) {
+        phl_seed_free(chain.seed);
+    } else {
+        phl_gibbs_free(chain.gibbs);
+    }
     phl_free(fixed);
     return status;
 }

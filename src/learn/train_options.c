@@ -156,7 +156,19 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
                                               : check_gibbs(options, error);
 }
 
-phl_status phl_train_options_json(const phl_train_options *o, uint32_t slots, phl_text *text,
+/* ,"name":[1,2] */
+static phl_status append_sizes(phl_text *text, const char *name, const size_t *numbers, size_t n,
+                               phl_error *error)
+{
+    phl_status status = phl_text_append_format(text, error, ",\"%s\":[", name);
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        status = phl_text_append_format(text, error, i == 0 ? "%zu" : ",%zu", numbers[i]);
+    }
+    return status == PHL_OK ? phl_text_append_string(text, "]", error) : status;
+}
+
+phl_status phl_train_options_json(const phl_train_options *o, const size_t *earlier,
+                                  size_t n_earlier, uint32_t slots, phl_text *text,
                                   phl_error *error)
 {
     bool em = o->learner == PHL_LEARNER_EM;
@@ -166,6 +178,9 @@ phl_status phl_train_options_json(const phl_train_options *o, uint32_t slots, ph
         "\"seed\":%llu,\"iterations\":%zu",
         phl_kind_name(o->kind), em ? "em" : "gibbs", o->states, slots,
         o->per_class ? "true" : "false", (unsigned long long)o->seed, o->iterations);
+    if (status == PHL_OK && n_earlier > 0) {
+        status = append_sizes(text, "earlier", earlier, n_earlier, error);
+    }
     if (status == PHL_OK && em) {
         return phl_text_append_format(text, error,
                                       ",\"restarts\":%zu,\"tolerance\":%.17g,\"smoothing\":%.17g,"
@@ -190,12 +205,12 @@ phl_status phl_train_options_json(const phl_train_options *o, uint32_t slots, ph
             o->phi, o->alpha, o->alpha0, o->beta, o->gamma, o->delta,
             o->update_concentration ? "true" : "false");
     }
-    for (size_t i = 0; status == PHL_OK && o->sizes != NULL && i < o->n_sizes; i++) {
-        status = phl_text_append_format(text, error, "%s%u", i == 0 ? ",\"k\":[" : ",",
-                                        o->sizes[i]);
-    }
-    if (status == PHL_OK && o->sizes != NULL && o->n_sizes > 0) {
-        status = phl_text_append_string(text, "]", error);
+    if (status == PHL_OK && o->sizes != NULL) {
+        status = phl_text_append_string(text, ",\"k\":[", error);
+        for (size_t i = 0; status == PHL_OK && i < o->n_sizes; i++) {
+            status = phl_text_append_format(text, error, i == 0 ? "%u" : ",%u", o->sizes[i]);
+        }
+        status = status == PHL_OK ? phl_text_append_string(text, "]", error) : status;
     }
     return status == PHL_OK ? phl_text_append_string(text, "}", error) : status;
 }

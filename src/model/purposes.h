@@ -7,22 +7,24 @@
 
 /* learn/ */
 #define PHL_PURPOSE_EM_START 0x656d7374u  /* "emst": random start of a fit; item = table */
-#define PHL_PURPOSE_START 0x73747274u     /* "strt": first partitions of a chain */
+#define PHL_PURPOSE_START 0x73747274u     /* "strt": start of a chain; item 0, or tree + 1 */
 #define PHL_PURPOSE_SPLIT 0x73706c74u     /* "splt": hidden states; item = distinct subtree */
 #define PHL_PURPOSE_PARTITION 0x70617274u /* "part": partition moves */
-#define PHL_PURPOSE_TABLES 0x7461626cu    /* "tabl": table counts, lambda0; item = cell, or its end */
+#define PHL_PURPOSE_TABLES 0x7461626cu    /* "tabl": table counts, lambda0; item = cell or end */
 #define PHL_PURPOSE_CORE 0x636f7265u      /* "core": lambda; item = cell */
 #define PHL_PURPOSE_PRIOR 0x7072696fu     /* "prio": pi; item = slot */
 #define PHL_PURPOSE_EMISSION 0x656d6973u  /* "emis": b; item = state */
 #define PHL_PURPOSE_MODE 0x6d6f6465u      /* "mode": kappa; item = mode and value */
 #define PHL_PURPOSE_SHAPES 0x6f6f6f6fu    /* "oooo": o; item = slot */
-#define PHL_PURPOSE_SEED_STATES 0x73647374u /* "sdst": states of the paper's sampler; item = tree */
-#define PHL_PURPOSE_SEED_SIZES 0x7364737au  /* "sdsz": its size move */
+
+/* learn/seed.c */
+#define PHL_PURPOSE_SEED_STATES 0x73647374u /* "sdst": hidden states; item = tree */
+#define PHL_PURPOSE_SEED_SIZES 0x7364737au  /* "sdsz": the size move */
 
 /* task/ */
 #define PHL_PURPOSE_HIDE 0x68696465u   /* "hide": labels to hide; item = tree */
-#define PHL_PURPOSE_LABELS 0x6c61626cu /* "labl": labels drawn given the known ones; item = tree */
-#define PHL_PURPOSE_PICK 0x7069636bu   /* "pick": draw of the model a sampled tree uses; item = tree */
+#define PHL_PURPOSE_LABELS 0x6c61626cu /* "labl": labels drawn given known ones; item = tree */
+#define PHL_PURPOSE_PICK 0x7069636bu   /* "pick": draw that a sampled tree uses; item = tree */
 #define PHL_PURPOSE_SHAPE 0x73687065u  /* "shpe": shape of a sampled tree; iteration = attempt */
 #define PHL_PURPOSE_SAMPLE 0x73616d70u /* "samp": labels of a sampled tree; item = tree */
 #define PHL_PURPOSE_FOLDS 0x666f6c64u  /* "fold": dealing trees into folds; stream = class */

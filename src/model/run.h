@@ -75,7 +75,4 @@ phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *
 /* Set (or set anew) a fact about the run; value is copied. */
 phl_status phl_run_set_meta(phl_run *run, const char *key, const char *value, phl_error *error);
 
-/* The draw that decode and show use: the highest log_joint. */
-size_t phl_model_best_draw(const phl_model *model);
-
 #endif

@@ -124,10 +124,10 @@ def compile_source(source, output, includes):
         sys.exit(f"cannot compile {source}:\n{done.stderr}")
 
 
-def compile_all(root, folder, jobs):
+def compile_all(folder, jobs):
     """Objects of the library and of the tests."""
     library, tests = {}, {}
-    includes = ["-I", f"{root}/include", "-I", f"{folder}/src", "-I", f"{root}/tests/unit"]
+    includes = ["-I", f"{folder}/include", "-I", f"{folder}/src", "-I", f"{folder}/tests/unit"]
     for layer in LAYERS:
         for name in sorted(os.listdir(f"{folder}/src/{layer}")):
             if name.endswith(".c"):
@@ -137,7 +137,7 @@ def compile_all(root, folder, jobs):
     for name in ["check", "models", "world"] + ["test_" + name for name in TESTS]:
         tests[name] = f"{folder}/{name}.o"
     work = [(f"{folder}/src/{source}", output) for source, output in library.items()]
-    work += [(f"{root}/tests/unit/{name}.c", output) for name, output in tests.items()]
+    work += [(f"{folder}/tests/unit/{name}.c", output) for name, output in tests.items()]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(lambda item: compile_source(*item, includes), work))
     return library, tests, includes
@@ -202,12 +202,13 @@ def main():
     chosen = [fault for fault in FAULTS if not sys.argv[2:] or fault[0] in sys.argv[2:]]
     jobs = int(os.environ.get("JOBS", os.cpu_count()))
     with tempfile.TemporaryDirectory(prefix="phloem-faults-") as base:
-        shutil.copytree(f"{root}/src", f"{base}/src")
+        for part in ["src", "include", "tests/unit"]:  # the source may change while this runs
+            shutil.copytree(f"{root}/{part}", f"{base}/{part}")
         for name, *edits in chosen:  # all patterns first: they are stale as soon as the source changes
             for file, old, new in edits:
                 with open(f"{base}/src/{file}", encoding="utf-8") as stream:
                     plant(stream.read(), old, new, name)
-        objects = compile_all(root, base, jobs)
+        objects = compile_all(base, jobs)
         table = []
         print(f"1..{len(chosen) + 1}", flush=True)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

@@ -159,7 +159,7 @@ static void test_fourier(void **state)
     phl_fourier_clear(&fourier);
 }
 
-/* 4 chains of 100,000 within a second (measured: 0.2 s); sanitizers are given ten. */
+/* 4 chains of 100,000 within a second (measured: 0.3 s); sanitizers are given ten. */
 static void test_long_chains(void **state)
 {
     (void)state;

@@ -213,7 +213,7 @@ static void hard(void **state)
                          .slots_min = 0,
                          .slots_max = 3,
                          .core_max = 27};
-    check_setting("hard", &prior, (1u << ITERATION) - 1); /* the whole iteration: below */
+    check_setting("hard", &prior, (1u << KERNELS) - 1);
 }
 
 /* Narrow confines, and the concentrations drawn too. */

@@ -265,10 +265,10 @@ static void test_bookkeeping(void **state)
             assert_int_equal(gibbs->iteration, step + 1);
             phl_params_free(before);
         }
-        assert_int_equal(chain.seed->trees.tried, chain.seed->n_trees * STEPS);
-        assert_true(chain.seed->sizes.tried <= STEPS);
-        taken += chain.seed->trees.changed;
-        sizes += chain.seed->sizes.changed;
+        assert_int_equal(chain.seed->trees_tried, chain.seed->n_trees * STEPS);
+        assert_true(chain.seed->sizes_tried <= STEPS);
+        taken += chain.seed->trees_taken;
+        sizes += chain.seed->sizes_taken;
         end_chain(&chain);
     }
     assert_true(taken > 0 && sizes > 0);
@@ -475,8 +475,8 @@ static void test_no_slots(void **state)
     for (int step = 0; step < STEPS; step++) {
         must(phl_seed_step(chain.seed, error));
     }
-    assert_int_equal(chain.seed->trees.changed, chain.seed->trees.tried);
-    assert_int_equal(chain.seed->sizes.tried, 0);
+    assert_int_equal(chain.seed->trees_taken, chain.seed->trees_tried);
+    assert_int_equal(chain.seed->sizes_tried, 0);
     end_chain(&chain);
 }
 

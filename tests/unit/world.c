@@ -398,6 +398,17 @@ static void set_modes(const world *w, phl_gibbs *gibbs)
     must(phl_params_set_modes(gibbs->params, modes, n, error));
 }
 
+void world_set_shape_counts(const world *w, phl_gibbs *gibbs)
+{
+    for (int l = 0; l < W_SLOTS; l++) {
+        for (int k = 0; k < 3; k++) {
+            gibbs->shape_counts->shape[3 * l + k] = (double)w->shape_count[l][k];
+        }
+    }
+    gibbs->shape_counts->root_kind[0] = (double)w->root_count[0];
+    gibbs->shape_counts->root_kind[1] = (double)w->root_count[1];
+}
+
 void world_set_parameters(const world *w, phl_gibbs *gibbs)
 {
     phl_params *params = gibbs->params;
@@ -427,13 +438,7 @@ void world_set_parameters(const world *w, phl_gibbs *gibbs)
     gibbs->alpha = w->alpha;
     gibbs->alpha0 = w->alpha0;
     memcpy(gibbs->log_lambda0, w->log_lambda0, sizeof w->log_lambda0);
-    for (int l = 0; l < W_SLOTS; l++) {
-        for (int k = 0; k < 3; k++) {
-            gibbs->shape_counts->shape[3 * l + k] = (double)w->shape_count[l][k];
-        }
-    }
-    gibbs->shape_counts->root_kind[0] = (double)w->root_count[0];
-    gibbs->shape_counts->root_kind[1] = (double)w->root_count[1];
+    world_set_shape_counts(w, gibbs);
 }
 
 /* Do two occurrences belong to one row: the same subtree, state and blocks in active slots? */

@@ -83,7 +83,8 @@ phl_gibbs_options world_options(const world *w, uint64_t seed);
 
 /* A chain on a world, in the state of the world: parameters, partitions, counts and rows.  Rows
  * hold equal occurrences together, or (apart) one occurrence each. */
-phl_gibbs *world_gibbs(const world *w, uint64_t seed);
+phl_gibbs *world_gibbs(const world *w, uint64_t seed); /* at the start of a chain */
+void world_set_shape_counts(const world *w, phl_gibbs *gibbs);
 void world_set_parameters(const world *w, phl_gibbs *gibbs);
 void world_set_hidden(const world *w, phl_gibbs *gibbs, bool apart);
 

@@ -1,0 +1,204 @@
+/* diagnose.c - can a run be trusted?  (DESIGN sections 4 and 6)
+ *
+ * Contents: options and names, how the run was made, the order of its trace, the classes.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "task/diagnosis.h"
+
+/* ---- options and names ---- */
+
+void phl_diagnose_options_init(phl_diagnose_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->class_index = SIZE_MAX;
+}
+
+const char *phl_verdict_name(phl_verdict verdict)
+{
+    switch (verdict) {
+    case PHL_FINE:
+        return "fine";
+    case PHL_CONSTANT:
+        return "constant";
+    case PHL_STUCK:
+        return "stuck";
+    case PHL_DISAGREE:
+        return "disagree";
+    case PHL_FEW_DRAWS:
+        return "few draws";
+    case PHL_NOT_FINITE:
+        return "not finite";
+    }
+    return "?";
+}
+
+/* ---- how the run was made ---- */
+
+static bool is_text(const json_t *object, const char *key, const char *text)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value != NULL && strcmp(value, text) == 0;
+}
+
+static uint64_t number_in(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* The second half of the longest chain counts in a run that does not say how long it warmed up. */
+static uint64_t half_of_trace(const phl_run *run)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < run->n_trace; i++) {
+        longest = run->trace[i].iteration > longest ? run->trace[i].iteration : longest;
+    }
+    return longest / 2;
+}
+
+/* The draws of a run with soft clustering come from its second stage, which is as long as what
+ * follows the warm-up of the first and has a warm-up of half of that (train_gibbs.c). */
+static phl_plan read_plan(const phl_run *run)
+{
+    phl_plan plan = {.gibbs = run->kind == PHL_TF};
+    const char *text = phl_run_meta(run, "config");
+    json_t *config = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    if (json_is_string(json_object_get(config, "learner"))) {
+        plan.gibbs = is_text(config, "learner", "gibbs");
+    }
+    plan.seed = is_text(config, "sampler", "seed");
+    plan.warmup = json_is_integer(json_object_get(config, "warmup")) ? number_in(config, "warmup")
+                                                                     : half_of_trace(run);
+    uint64_t iterations = number_in(config, "iterations");
+    if (is_text(config, "clustering", "soft") && iterations > plan.warmup) {
+        plan.warmup = iterations + (iterations - plan.warmup) / 2;
+    }
+    json_decref(config);
+    return plan;
+}
+
+/* ---- the order of its trace ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+    const phl_trace_row *x = *(const phl_trace_row *const *)a;
+    const phl_trace_row *y = *(const phl_trace_row *const *)b;
+    if (x->class_index != y->class_index) {
+        return x->class_index < y->class_index ? -1 : 1;
+    }
+    if (x->chain != y->chain) {
+        return x->chain < y->chain ? -1 : 1;
+    }
+    if (x->iteration != y->iteration) {
+        return x->iteration < y->iteration ? -1 : 1;
+    }
+    return (x > y) - (x < y);
+}
+
+/* Rows by class, chain and iteration, whatever order they were written in; of an iteration that is
+ * there twice the later row. */
+static phl_status order_rows(const phl_run *run, const phl_trace_row ***rows, size_t *n,
+                             phl_error *error)
+{
+    const phl_trace_row **made = phl_alloc(run->n_trace, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < run->n_trace; i++) {
+        made[i] = &run->trace[i];
+    }
+    qsort(made, run->n_trace, sizeof *made, compare_rows);
+    *n = 0;
+    for (size_t i = 0; i < run->n_trace; i++) {
+        const phl_trace_row *next = i + 1 < run->n_trace ? made[i + 1] : NULL;
+        if (next == NULL || next->class_index != made[i]->class_index ||
+            next->chain != made[i]->chain || next->iteration != made[i]->iteration) {
+            made[(*n)++] = made[i];
+        }
+    }
+    *rows = made;
+    return PHL_OK;
+}
+
+/* ---- the classes ---- */
+
+static phl_status diagnose_class(const phl_model *model, const phl_plan *plan,
+                                 phl_rows_of_class rows, bool allow_few, phl_class_diagnosis *made,
+                                 phl_error *error)
+{
+    made->class_name = phl_run_class_name(model->run, model->class_index);
+    made->stop_reason = model->stop_reason;
+    made->spread = (double)NAN;
+    phl_status status = phl_diagnose_chains(model, plan, rows, made, error);
+    if (status == PHL_OK) {
+        status = plan->gibbs ? phl_find_gibbs(model, plan, allow_few, made, error)
+                             : phl_find_em(model, rows, made, error);
+    }
+    return status;
+}
+
+phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
+                        phl_diagnosis *diagnosis, phl_error *error)
+{
+    phl_diagnose_options defaults;
+    phl_diagnose_options_init(&defaults);
+    options = options != NULL ? options : &defaults;
+    bool all = options->class_index == SIZE_MAX;
+    if (!all && options->class_index >= run->n_models) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "class %zu of %zu", options->class_index,
+                         run->n_models);
+    }
+    phl_plan plan = read_plan(run);
+    phl_diagnosis made = {.learner = plan.gibbs ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM};
+    const phl_trace_row **rows = NULL;
+    size_t n_rows = 0, begin = 0;
+    made.classes = phl_alloc_zero(all ? run->n_models : 1, sizeof *made.classes, error);
+    phl_status status =
+        made.classes == NULL ? PHL_ERR_MEMORY : order_rows(run, &rows, &n_rows, error);
+    for (size_t i = 0; status == PHL_OK && i < run->n_models; i++) {
+        size_t end = begin;
+        while (end < n_rows && rows[end]->class_index == i) {
+            end++;
+        }
+        if (all || i == options->class_index) {
+            phl_class_diagnosis *of_class = &made.classes[made.n_classes++];
+            status = diagnose_class(&run->models[i], &plan,
+                                    (phl_rows_of_class){rows + begin, end - begin},
+                                    options->allow_few, of_class, error);
+            made.trouble = made.trouble || of_class->trouble;
+        }
+        begin = end;
+    }
+    phl_free(rows);
+    if (status != PHL_OK) {
+        phl_diagnosis_clear(&made);
+        return status;
+    }
+    *diagnosis = made;
+    return PHL_OK;
+}
+
+void phl_diagnosis_clear(phl_diagnosis *diagnosis)
+{
+    for (size_t i = 0; i < diagnosis->n_classes; i++) {
+        phl_class_diagnosis *of_class = &diagnosis->classes[i];
+        for (size_t c = 0; c < of_class->n_chains; c++) {
+            phl_free(of_class->chains[c].slots);
+            phl_free(of_class->chains[c].sizes);
+        }
+        for (size_t f = 0; f < of_class->n_findings; f++) {
+            phl_free(of_class->findings[f].text);
+            phl_free(of_class->findings[f].advice);
+        }
+        phl_free(of_class->chains);
+        phl_free(of_class->findings);
+        phl_free(of_class->moves);
+    }
+    phl_free(diagnosis->classes);
+    memset(diagnosis, 0, sizeof *diagnosis);
+}

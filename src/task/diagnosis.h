@@ -1,0 +1,38 @@
+/* diagnosis.h - what the parts of a diagnosis share: diagnose.c, diagnose_chains.c, findings.c. */
+#ifndef PHL_TASK_DIAGNOSIS_H
+#define PHL_TASK_DIAGNOSIS_H
+
+#include "model/run.h"
+
+#define PHL_RHAT_MOST 1.05
+#define PHL_ESS_LEAST 100.0
+#define PHL_CHAINS_LEAST 4
+
+/* How a run was made, as far as a diagnosis needs it: from the fact "config". */
+typedef struct phl_plan {
+    bool gibbs, seed; /* else EM; the paper's sampler */
+    uint64_t warmup;  /* iterations of a chain whose draws do not count */
+} phl_plan;
+
+/* The rows of one class, ordered by chain and iteration. */
+typedef struct phl_rows_of_class {
+    const phl_trace_row *const *rows;
+    size_t n;
+} phl_rows_of_class;
+
+/* ---- diagnose_chains.c: figures ---- */
+
+/* Chains and, for Gibbs, everything that is computed from their draws.  What was made is released
+ * by phl_diagnosis_clear, on failure too. */
+phl_status phl_diagnose_chains(const phl_model *model, const phl_plan *plan, phl_rows_of_class rows,
+                               phl_class_diagnosis *made, phl_error *error);
+
+/* ---- findings.c: sentences ---- */
+
+/* Says what the figures mean and whether that is trouble. */
+phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
+                          phl_class_diagnosis *made, phl_error *error);
+phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class_diagnosis *made,
+                       phl_error *error);
+
+#endif

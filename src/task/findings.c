@@ -1,0 +1,378 @@
+/* findings.c - what the figures of a diagnosis mean, in sentences with advice; see diagnosis.h.
+ *
+ * Contents: sentences, lists, Gibbs: trouble, Gibbs: notes, EM.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "task/diagnosis.h"
+
+enum { MAX_LISTED = 8 }; /* chains or modes named in a sentence; the rest is counted */
+
+/* ---- sentences ---- */
+
+/* Takes the text over, on failure too; `status` is that of writing it.  advice may be NULL. */
+static phl_status add_finding(phl_class_diagnosis *made, bool trouble, phl_text *text,
+                              phl_status status, const char *advice, phl_error *error)
+{
+    size_t capacity = made->n_findings;
+    char *copy = NULL;
+    if (status == PHL_OK && advice != NULL) {
+        copy = phl_copy_text(advice, strlen(advice), error);
+        status = copy == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&made->findings, &capacity, made->n_findings + 1, sizeof *made->findings,
+                          error);
+    }
+    if (status != PHL_OK) {
+        phl_free(copy);
+        phl_text_clear(text);
+        return status;
+    }
+    made->findings[made->n_findings++] = (phl_finding){trouble, text->bytes, copy};
+    made->trouble = made->trouble || trouble;
+    *text = (phl_text){0};
+    return PHL_OK;
+}
+
+static phl_status say(phl_class_diagnosis *made, bool trouble, const char *sentence,
+                      const char *advice, phl_error *error)
+{
+    phl_text text = {0};
+    phl_status status = phl_text_append_string(&text, sentence, error);
+    return add_finding(made, trouble, &text, status, advice, error);
+}
+
+/* ---- lists ---- */
+
+static const char *const in_words[PHL_QUANTITIES] = {"log-joint", "log-likelihood", "active slots",
+                                                     "sum of k"};
+
+typedef double (*figure_fn)(const phl_quantity *quantity);
+
+static double rhat_of(const phl_quantity *quantity)
+{
+    return quantity->rhat;
+}
+
+static double ess_of(const phl_quantity *quantity)
+{
+    return quantity->ess_bulk;
+}
+
+/* One sentence about all quantities of a verdict, none if there is none such: "BEFORE a
+ * (WHAT 1.23), b (WHAT 4.56)BEHIND". */
+static phl_status about_quantities(phl_class_diagnosis *made, phl_verdict verdict,
+                                   const char *before, const char *what, figure_fn figure,
+                                   const char *behind, const char *advice, phl_error *error)
+{
+    phl_text text = {0};
+    phl_status status = PHL_OK;
+    for (size_t q = 0; status == PHL_OK && q < PHL_QUANTITIES; q++) {
+        const phl_quantity *quantity = &made->quantities[q];
+        if (quantity->verdict == verdict) {
+            status = phl_text_append_format(&text, error, "%s %s", text.length ? "," : before,
+                                            in_words[q]);
+        }
+        if (status == PHL_OK && quantity->verdict == verdict && figure != NULL) {
+            status = phl_text_append_format(&text, error, " (%s %.3g)", what, figure(quantity));
+        }
+    }
+    if (status == PHL_OK && text.length == 0) {
+        phl_text_clear(&text);
+        return PHL_OK;
+    }
+    if (status == PHL_OK) {
+        status = phl_text_append_string(&text, behind, error);
+    }
+    return add_finding(made, true, &text, status, advice, error);
+}
+
+/* "chain 0" or "chains 1, 3" of a mode. */
+static phl_status list_mode(const phl_class_diagnosis *made, uint32_t mode, phl_text *text,
+                            phl_error *error)
+{
+    size_t n = 0, listed = 0;
+    double sum = 0.0;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        n += made->chains[c].mode == mode;
+        sum += made->chains[c].mode == mode ? made->chains[c].mean[PHL_LOG_JOINT] : 0.0;
+    }
+    phl_status status = phl_text_append_string(text, n == 1 ? "chain" : "chains", error);
+    for (size_t c = 0; status == PHL_OK && c < made->n_chains && listed < MAX_LISTED; c++) {
+        if (made->chains[c].mode == mode) {
+            status = phl_text_append_format(text, error, "%s %u", listed++ > 0 ? "," : "",
+                                            made->chains[c].chain);
+        }
+    }
+    if (status == PHL_OK && listed < n) {
+        status = phl_text_append_format(text, error, " and %zu more", n - listed);
+    }
+    return status == PHL_OK ? phl_text_append_format(text, error, " around %.6g", sum / (double)n)
+                            : status;
+}
+
+/* ---- Gibbs: trouble ---- */
+
+static phl_status find_modes(phl_class_diagnosis *made, phl_error *error)
+{
+    if (made->modes < 2) {
+        return PHL_OK;
+    }
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error, "the chains are in %zu different modes, by log-joint: ", made->modes);
+    size_t listed = made->modes < MAX_LISTED ? made->modes : MAX_LISTED;
+    for (size_t m = 0; status == PHL_OK && m < listed; m++) {
+        status = phl_text_append_string(&text, m > 0 ? "; " : "", error);
+        if (status == PHL_OK) {
+            status = list_mode(made, (uint32_t)m + 1, &text, error);
+        }
+    }
+    if (status == PHL_OK && listed < made->modes) {
+        status = phl_text_append_format(&text, error, "; and %zu more", made->modes - listed);
+    }
+    return add_finding(
+        made, true, &text, status,
+        "anneal slower, so that chains can leave poor modes; predictions average over "
+        "all of them as it is",
+        error);
+}
+
+static phl_status find_few_chains(phl_class_diagnosis *made, bool allow_few, phl_error *error)
+{
+    if (made->n_compared >= PHL_CHAINS_LEAST || allow_few) {
+        return PHL_OK;
+    }
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error, "%zu %s: fewer than %d cannot show whether chains find the same",
+        made->n_compared, made->n_compared == 1 ? "chain" : "chains", PHL_CHAINS_LEAST);
+    return add_finding(made, true, &text, status,
+                       "train with --chains 4 or more, or accept it with --allow-few", error);
+}
+
+static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
+{
+    bool one = made->n_compared == 1;
+    phl_status status = about_quantities(
+        made, PHL_DISAGREE, one ? "the halves of the chain disagree on" : "chains disagree on",
+        "R-hat", rhat_of, "", "run longer (--iterations) or anneal slower (--warmup, --anneal)",
+        error);
+    if (status == PHL_OK) {
+        status = about_quantities(made, PHL_STUCK, "chains are stuck at different values of", NULL,
+                                  NULL, "", "anneal slower (--warmup, --anneal)", error);
+    }
+    if (status == PHL_OK) {
+        status = find_modes(made, error);
+    }
+    if (status == PHL_OK) {
+        status = about_quantities(
+            made, PHL_FEW_DRAWS, "draws hang together too much to average:", "bulk ESS", ess_of,
+            ", at least 100 is asked for", "run longer (--iterations)", error);
+    }
+    if (status == PHL_OK) {
+        status = about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
+                                  "", "please report this", error);
+    }
+    return status;
+}
+
+/* ---- Gibbs: notes ---- */
+
+static phl_status note_left_out(phl_class_diagnosis *made, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    size_t left_out = 0;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        left_out += !made->chains[c].compared;
+    }
+    if (left_out > 0 && made->n_compared > 0) {
+        phl_text text = {0};
+        status = phl_text_append_format(
+            &text, error,
+            "%zu of %zu chains %s left out, having less than half the draws of the "
+            "longest",
+            left_out, made->n_chains, left_out == 1 ? "is" : "are");
+        status = add_finding(made, false, &text, status, NULL, error);
+    }
+    return status;
+}
+
+static bool same_slots(const phl_chain_diagnosis *a, const phl_chain_diagnosis *b)
+{
+    return a->n_slots == b->n_slots &&
+           memcmp(a->slots, b->slots, a->n_slots * sizeof *a->slots) == 0 &&
+           memcmp(a->sizes, b->sizes, a->n_slots * sizeof *a->sizes) == 0;
+}
+
+static phl_status note_slots(phl_class_diagnosis *made, phl_error *error)
+{
+    const phl_chain_diagnosis *first = NULL;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        const phl_chain_diagnosis *chain = &made->chains[c];
+        if (chain->slots == NULL) {
+            continue; /* no draw was kept */
+        }
+        if (first != NULL && !same_slots(first, chain)) {
+            return say(made, false, "chains differ in the slots they use, or in their sizes", NULL,
+                       error);
+        }
+        first = chain;
+    }
+    return PHL_OK;
+}
+
+static phl_status note_moves(phl_class_diagnosis *made, phl_error *error)
+{
+    uint64_t tried = 0, changed = 0;
+    for (size_t m = 0; m < made->n_moves; m++) {
+        tried += made->moves[m].tried;
+        changed += made->moves[m].changed;
+    }
+    return tried > 0 && changed == 0
+               ? say(made, false, "no move changed anything behind the warm-up",
+                     "see whether other seeds end in the same place", error)
+               : PHL_OK;
+}
+
+static phl_status note_interruption(const phl_model *model, phl_class_diagnosis *made,
+                                    phl_error *error)
+{
+    return strcmp(model->stop_reason, PHL_STOP_INTERRUPTED) == 0
+               ? say(made, false, "training is not finished: this is how far it came", NULL, error)
+               : PHL_OK;
+}
+
+static phl_status find_nothing(const phl_model *model, phl_class_diagnosis *made, phl_error *error)
+{
+    return model->n_draws == 0
+               ? say(made, true, "nothing was trained: training was interrupted before",
+                     "train again", error)
+               : say(made, true, "the run holds no trace of its training: nothing can be told",
+                     NULL, error);
+}
+
+phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
+                          phl_class_diagnosis *made, phl_error *error)
+{
+    if (made->n_chains == 0) {
+        return find_nothing(model, made, error);
+    }
+    phl_status status = PHL_OK;
+    if (made->draws < 6) { /* halves of three: the least that has an ESS */
+        phl_text text = {0};
+        status = phl_text_append_format(
+            &text, error, "%zu %s a chain behind the warm-up of %llu iterations: too few to tell",
+            made->draws, made->draws == 1 ? "draw" : "draws", (unsigned long long)made->warmup);
+        status = add_finding(made, true, &text, status, "run longer (--iterations)", error);
+    } else {
+        status = find_trouble(made, error);
+    }
+    if (status == PHL_OK && made->n_compared > 0) {
+        status = find_few_chains(made, allow_few, error);
+    }
+    if (status == PHL_OK) {
+        status = note_left_out(made, error);
+    }
+    if (status == PHL_OK) {
+        status = note_interruption(model, made, error);
+    }
+    if (status == PHL_OK) {
+        status = note_slots(made, error);
+    }
+    if (status == PHL_OK) {
+        status = note_moves(made, error);
+    }
+    if (status == PHL_OK && plan->seed) {
+        status =
+            say(made, false,
+                "the paper's sampler does not leave the posterior invariant: chains that agree "
+                "may agree on something else",
+                "--sampler blocked is exact", error);
+    }
+    return status;
+}
+
+/* ---- EM ---- */
+
+/* Where an objective fell: EM's never does, but for rounding. */
+static phl_status find_fall(phl_rows_of_class rows, phl_class_diagnosis *made, phl_error *error)
+{
+    for (size_t i = 1; i < rows.n; i++) {
+        const phl_trace_row *before = rows.rows[i - 1], *row = rows.rows[i];
+        if (before->chain == row->chain &&
+            before->log_joint - row->log_joint > 1e-9 * fabs(before->log_joint)) {
+            phl_text text = {0};
+            phl_status status = phl_text_append_format(
+                &text, error,
+                "the objective of restart %u fell from %.17g to %.17g at iteration %llu, "
+                "which EM never does",
+                row->chain, before->log_joint, row->log_joint, (unsigned long long)row->iteration);
+            return add_finding(made, true, &text, status, "please report this", error);
+        }
+    }
+    return PHL_OK;
+}
+
+static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
+{
+    const phl_chain_diagnosis *best = &made->chains[0], *worst = best;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        const phl_chain_diagnosis *chain = &made->chains[c];
+        if (!isfinite(chain->log_joint)) {
+            phl_text text = {0};
+            phl_status status = phl_text_append_format(
+                &text, error, "the objective of restart %u is not finite", chain->chain);
+            return add_finding(made, true, &text, status,
+                               "some tree may be impossible: train with --smoothing above 0",
+                               error);
+        }
+        best = chain->log_joint > best->log_joint ? chain : best;
+        worst = chain->log_joint < worst->log_joint ? chain : worst;
+    }
+    if (made->n_chains == 1) {
+        return say(made, false, "there was one start only: others may end higher",
+                   "train with --restarts 5", error);
+    }
+    made->spread = best->log_joint - worst->log_joint;
+    size_t near = 0; /* the best */
+    for (size_t c = 0; c < made->n_chains; c++) {
+        near += best->log_joint - made->chains[c].log_joint <= 1e-4 * fabs(best->log_joint);
+    }
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error,
+        "restart %u of %zu is the best, with %.8g; the worst is %.3g below, %zu %s "
+        "within 0.01 %%",
+        best->chain, made->n_chains, best->log_joint, made->spread, near, near == 1 ? "is" : "are");
+    return add_finding(
+        made, false, &text, status,
+        near == 1 ? "only one start got there: more --restarts may find better" : NULL, error);
+}
+
+phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class_diagnosis *made,
+                       phl_error *error)
+{
+    if (made->n_chains == 0) {
+        return find_nothing(model, made, error);
+    }
+    phl_status status = find_fall(rows, made, error);
+    if (status == PHL_OK) {
+        status = compare_restarts(made, error);
+    }
+    if (status == PHL_OK) {
+        status = note_interruption(model, made, error);
+    }
+    if (status == PHL_OK && strcmp(model->stop_reason, PHL_STOP_ITERATIONS) == 0) {
+        phl_text text = {0};
+        status = phl_text_append_format(
+            &text, error, "stopped by the limit of %llu iterations, not by the tolerance",
+            (unsigned long long)model->iterations);
+        status = add_finding(made, false, &text, status, "more --iterations may gain more", error);
+    }
+    return status;
+}
