@@ -1,379 +1,96 @@
-/* cmd_diagnose.c - phloem diagnose: can a run be trusted?
- *
- * Contents: one class in full, several classes in a table, findings, JSON, the command.
- */
+/* cmd_diagnose.c - phloem diagnose: can a run be trusted? */
 #include "commands.h"
+#include "diagnoses.h"
 #include "runs.h"
 #include "terminal.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-static const char *const quantity_titles[PHL_QUANTITIES] = {"log-joint", "log-likelihood",
-                                                            "active slots", "sum of k"};
-
-/* "%.*g", or "-" for what is not defined. */
-static const char *figure(double number, int digits, char *buffer)
+static int diagnose(const cli_arguments *parsed, const phl_run *run)
 {
-    if (isnan(number)) {
-        return "-";
-    }
-    snprintf(buffer, NUMBER_SIZE, "%.*g", digits, number);
-    return buffer;
-}
-
-/* With `decimals`, for what is near 1 or counts draws; infinities and large numbers in short. */
-static const char *fixed(double number, int decimals, char *buffer)
-{
-    if (!(fabs(number) < 1e9)) {
-        return figure(number, 3, buffer);
-    }
-    snprintf(buffer, NUMBER_SIZE, "%.*f", decimals, number);
-    return buffer;
-}
-
-/* ---- one class in full ---- */
-
-static void print_quantities(const phl_class_diagnosis *diagnosis)
-{
-    static const char *const titles[] = {"",         "mean",     "MCSE",     "sd",
-                                         "R-hat",    "bulk ESS", "tail ESS", "verdict"};
-    char cells[6][NUMBER_SIZE];
-    text_table table;
-    table_begin(&table, sizeof titles / sizeof *titles);
-    table_row(&table, titles);
-    for (size_t q = 0; q < PHL_QUANTITIES; q++) {
-        const phl_quantity *quantity = &diagnosis->quantities[q];
-        const char *row[] = {quantity_titles[q],
-                             figure(quantity->mean, 6, cells[0]),
-                             figure(quantity->mcse, 2, cells[1]),
-                             figure(quantity->sd, 3, cells[2]),
-                             fixed(quantity->rhat, 3, cells[3]),
-                             fixed(quantity->ess_bulk, 0, cells[4]),
-                             fixed(quantity->ess_tail, 0, cells[5]),
-                             phl_verdict_name(quantity->verdict)};
-        table_row(&table, row);
-    }
-    table_end(&table, stdout, 2);
-}
-
-/* "1 (3) 2 (2)": slots and their sizes. */
-static const char *slots_of(const phl_chain_diagnosis *chain, char *buffer, size_t size)
-{
-    size_t length = 0;
-    snprintf(buffer, size, "%s", chain->slots ? "none" : "-");
-    for (uint32_t i = 0; i < chain->n_slots && length < size; i++) {
-        length += (size_t)snprintf(buffer + length, size - length, "%s%" PRIu32 " (%" PRIu32 ")",
-                                   i ? " " : "", chain->slots[i], chain->sizes[i]);
-    }
-    return buffer;
-}
-
-static void print_chains(const phl_class_diagnosis *diagnosis)
-{
-    static const char *const titles[] = {"chain",        "draws",    "log-joint", "log-likelihood",
-                                         "active slots", "sum of k", "mode",      "slots (k)"};
-    char cells[PHL_QUANTITIES + 3][NUMBER_SIZE], slots[TABLE_CELL];
-    text_table table;
-    table_begin(&table, sizeof titles / sizeof *titles);
-    table_row(&table, titles);
-    for (size_t c = 0; c < diagnosis->n_chains; c++) {
-        const phl_chain_diagnosis *chain = &diagnosis->chains[c];
-        char *number = cells[PHL_QUANTITIES], *mode = cells[PHL_QUANTITIES + 2];
-        snprintf(number, NUMBER_SIZE, "%" PRIu32, chain->chain);
-        snprintf(mode, NUMBER_SIZE, "%" PRIu32, chain->mode);
-        const char *row[] = {number,
-                             number_grouped(chain->draws, cells[PHL_QUANTITIES + 1]),
-                             figure(chain->mean[PHL_LOG_JOINT], 6, cells[0]),
-                             figure(chain->mean[PHL_LOG_LIKELIHOOD], 6, cells[1]),
-                             figure(chain->mean[PHL_ACTIVE_SLOTS], 3, cells[2]),
-                             figure(chain->mean[PHL_SUM_OF_SIZES], 3, cells[3]),
-                             chain->mode ? mode : "-",
-                             slots_of(chain, slots, sizeof slots)};
-        table_row(&table, row);
-    }
-    table_end(&table, stdout, 2);
-}
-
-static void print_moves(const phl_class_diagnosis *diagnosis)
-{
-    bool any = false;
-    char tried[NUMBER_SIZE];
-    for (size_t m = 0; m < diagnosis->n_moves; m++) {
-        const phl_move_diagnosis *move = &diagnosis->moves[m];
-        if (move->tried) {
-            printf("%s%s %.2g %% of %s", any ? ", " : "\n  moves that changed something: ",
-                   move->name, 100.0 * (double)move->changed / (double)move->tried,
-                   number_grouped(move->tried, tried));
-            any = true;
+    const char *name = arguments_string(parsed, "class");
+    phl_diagnose_options options;
+    phl_diagnosis diagnosis = {0};
+    phl_error error = {0};
+    int code = EXIT_OK;
+    phl_diagnose_options_init(&options);
+    options.allow_few = arguments_flag(parsed, "allow-few");
+    if (name) {
+        options.class_index = find_class(parsed, run, name, &code);
+        if (options.class_index == SIZE_MAX) {
+            return code;
         }
     }
-    if (any) {
-        putchar('\n');
+    if (phl_diagnose(run, &options, &diagnosis, &error) != PHL_OK) {
+        return library_error(parsed->command, &error);
     }
-}
-
-static void print_restarts(const phl_class_diagnosis *diagnosis)
-{
-    static const char *const titles[] = {"restart", "iterations", "objective", "log-likelihood"};
-    char cells[4][NUMBER_SIZE];
-    text_table table;
-    table_begin(&table, sizeof titles / sizeof *titles);
-    table_row(&table, titles);
-    for (size_t c = 0; c < diagnosis->n_chains; c++) {
-        const phl_chain_diagnosis *chain = &diagnosis->chains[c];
-        snprintf(cells[0], NUMBER_SIZE, "%" PRIu32, chain->chain);
-        const char *row[] = {cells[0], number_grouped(chain->iterations, cells[1]),
-                             figure(chain->log_joint, 8, cells[2]),
-                             figure(chain->log_likelihood, 8, cells[3])};
-        table_row(&table, row);
-    }
-    table_end(&table, stdout, 2);
-}
-
-static void print_in_full(const phl_class_diagnosis *diagnosis, const phl_model *model, bool gibbs)
-{
-    char chains[80], draws[80], warmup[80], name[200] = "all trees";
-    if (diagnosis->class_name) {
-        text_printable(diagnosis->class_name, 40, name, sizeof name);
-    }
-    printf("\n%s%s: ", diagnosis->class_name ? "class " : "", name);
-    if (gibbs) {
-        printf("%s compared, %s each behind a warm-up of %s, stopped by %s\n\n",
-               number_of(diagnosis->n_compared, "chain", "chains", chains, sizeof chains),
-               number_of(diagnosis->draws, "draw", "draws", draws, sizeof draws),
-               number_of(diagnosis->warmup, "iteration", "iterations", warmup, sizeof warmup),
-               stop_in_words(model));
+    if (arguments_flag(parsed, "json")) {
+        diagnosis_json(&diagnosis);
     } else {
-        printf("%s, the best one stopped by %s\n\n",
-               number_of(diagnosis->n_chains, "restart", "restarts", chains, sizeof chains),
-               stop_in_words(model));
+        char text[80];
+        terminal_fact("run", parsed->operands[0]);
+        snprintf(text, sizeof text, "%s, by %s", phl_kind_name(phl_run_kind(run)),
+                 diagnosis.learner == PHL_LEARNER_GIBBS ? "Gibbs sampling" : "EM");
+        terminal_fact("model", text);
+        diagnosis_print(&diagnosis, run, name ? options.class_index : 0);
     }
-    if (diagnosis->n_chains == 0) {
-        return;
-    }
-    if (gibbs) {
-        print_quantities(diagnosis);
-        printf("\n  means by chain, modes by log-joint, active slots of most kept draws\n");
-        print_chains(diagnosis);
-        print_moves(diagnosis);
-    } else {
-        print_restarts(diagnosis);
-    }
-    putchar('\n');
+    code = diagnosis.trouble ? EXIT_NO : EXIT_OK;
+    phl_diagnosis_clear(&diagnosis);
+    return code;
 }
 
-/* ---- several classes in a table ---- */
-
-static void print_gibbs_row(const phl_class_diagnosis *diagnosis, const char *name,
-                            text_table *table)
+static int run_diagnose(const cli_arguments *parsed)
 {
-    double rhat = (double)NAN, ess = (double)NAN;
-    char cells[5][NUMBER_SIZE];
-    for (size_t q = 0; q < PHL_QUANTITIES; q++) {
-        const phl_quantity *quantity = &diagnosis->quantities[q];
-        rhat = isnan(rhat) || quantity->rhat > rhat ? quantity->rhat : rhat;
-        ess = isnan(ess) || quantity->ess_bulk < ess ? quantity->ess_bulk : ess;
+    phl_run *run = NULL;
+    int code = run_open(parsed, &run);
+    if (code == EXIT_OK) {
+        code = diagnose(parsed, run);
     }
-    const char *row[] = {name,
-                         number_grouped(diagnosis->n_compared, cells[0]),
-                         number_grouped(diagnosis->draws, cells[1]),
-                         fixed(rhat, 3, cells[2]),
-                         fixed(ess, 0, cells[3]),
-                         number_grouped(diagnosis->modes, cells[4]),
-                         diagnosis->trouble ? "trouble" : "fine"};
-    table_row(table, row);
+    phl_run_free(run);
+    return code;
 }
 
-static void print_em_row(const phl_class_diagnosis *diagnosis, const char *name, text_table *table)
-{
-    char cells[3][NUMBER_SIZE];
-    double best = (double)NAN;
-    for (size_t c = 0; c < diagnosis->n_chains; c++) {
-        double objective = diagnosis->chains[c].log_joint;
-        best = isnan(best) || objective > best ? objective : best;
-    }
-    const char *row[] = {name,
-                         number_grouped(diagnosis->n_chains, cells[0]),
-                         figure(best, 8, cells[1]),
-                         figure(diagnosis->spread, 3, cells[2]),
-                         diagnosis->stop_reason,
-                         diagnosis->trouble ? "trouble" : "fine"};
-    table_row(table, row);
-}
+static const cli_option diagnose_rows[] = {
+    {.name = "class",
+     .type = OPTION_STRING,
+     .argument = "NAME",
+     .fallback_note = "all",
+     .help = "look at the model of this class alone, in full"},
+    {.name = "allow-few", .type = OPTION_FLAG, .help = "fewer than 4 chains are no trouble"},
+    OPTION_JSON_ROW("print everything as JSON"),
+};
+static const option_group diagnose_options = {"Report", diagnose_rows,
+                                              sizeof diagnose_rows / sizeof *diagnose_rows};
+static const option_group *const groups[] = {&diagnose_options, &general_options, NULL};
 
-static void print_in_short(const phl_diagnosis *diagnosis, bool gibbs)
-{
-    static const char *const gibbs_titles[] = {"class",        "chains",         "draws",
-                                               "worst R-hat",  "least bulk ESS", "modes",
-                                               "verdict"};
-    static const char *const em_titles[] = {"class",  "restarts",   "best objective",
-                                            "spread", "stopped by", "verdict"};
-    char name[200];
-    text_table table;
-    table_begin(&table, gibbs ? sizeof gibbs_titles / sizeof *gibbs_titles
-                              : sizeof em_titles / sizeof *em_titles);
-    table_row(&table, gibbs ? gibbs_titles : em_titles);
-    for (size_t i = 0; i < diagnosis->n_classes; i++) {
-        text_printable(diagnosis->classes[i].class_name, 40, name, sizeof name);
-        if (gibbs) {
-            print_gibbs_row(&diagnosis->classes[i], name, &table);
-        } else {
-            print_em_row(&diagnosis->classes[i], name, &table);
-        }
-    }
-    putchar('\n');
-    table_end(&table, stdout, 2);
-    putchar('\n');
-}
+static const example examples[] = {
+    {"did the chains find the same?", "phloem diagnose trees.run"},
+    {"one class in full", "phloem diagnose --class left classes.run"},
+    {"in a script: go on only with a run that can be trusted",
+     "phloem diagnose trees.run >report.txt && phloem label trees.run new.trees"},
+    {NULL, NULL}};
 
-/* ---- findings ---- */
-
-static void print_finding(const phl_finding *finding, const char *class_name)
-{
-    char name[200] = "";
-    if (class_name) {
-        text_printable(class_name, 40, name, sizeof name);
-    }
-    const char *parts[] = {finding->trouble ? "trouble" : "note", class_name ? ", class " : "",
-                           name,          ": ",
-                           finding->text, finding->advice ? "; " : "",
-                           finding->advice ? finding->advice : ""};
-    size_t size = 1;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        size += strlen(parts[i]);
-    }
-    char *line = terminal_allocate(size, 1);
-    line[0] = '\0';
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        strcat(line, parts[i]);
-    }
-    terminal_wrap(stdout, line, 0, 2);
-    free(line);
-}
-
-static void print_findings(const phl_diagnosis *diagnosis)
-{
-    size_t troubled = 0;
-    for (size_t i = 0; i < diagnosis->n_classes; i++) {
-        const phl_class_diagnosis *of_class = &diagnosis->classes[i];
-        const char *name = diagnosis->n_classes > 1 ? of_class->class_name : NULL;
-        troubled += of_class->trouble;
-        for (size_t f = 0; f < of_class->n_findings; f++) {
-            print_finding(&of_class->findings[f], name);
-        }
-    }
-    if (!diagnosis->trouble) {
-        puts("verdict: no trouble found");
-    } else if (diagnosis->n_classes > 1) {
-        printf("verdict: trouble in %zu of %zu classes\n", troubled, diagnosis->n_classes);
-    } else {
-        puts("verdict: trouble");
-    }
-}
-
-/* ---- JSON ---- */
-
-static void json_chain(json_writer *json, const phl_chain_diagnosis *chain, bool gibbs)
-{
-    static const char *const keys[PHL_QUANTITIES] = {"log_joint", "log_likelihood", "active",
-                                                     "sum_size"};
-    json_out_open(json, '{', true);
-    json_out_count(json, gibbs ? "chain" : "restart", chain->chain);
-    json_out_count(json, "iterations", chain->iterations);
-    json_out_number(json, gibbs ? "last_log_joint" : "objective", chain->log_joint);
-    json_out_number(json, gibbs ? "last_log_likelihood" : "log_likelihood", chain->log_likelihood);
-    if (gibbs) {
-        json_out_count(json, "draws", chain->draws);
-        json_out_key(json, "mode");
-        if (chain->mode) {
-            json_out_integer(json, chain->mode);
-        } else {
-            json_out_string(json, NULL);
-        }
-        for (int what = 0; what < 2; what++) {
-            json_out_key(json, what == 0 ? "mean" : "sd");
-            json_out_open(json, '{', true);
-            for (size_t q = 0; q < PHL_QUANTITIES; q++) {
-                json_out_number(json, keys[q], what == 0 ? chain->mean[q] : chain->sd[q]);
-            }
-            json_out_close(json, '}');
-        }
-        json_out_key(json, "slots");
-        json_out_open(json, '[', true);
-        for (uint32_t i = 0; i < chain->n_slots; i++) {
-            json_out_open(json, '{', true);
-            json_out_count(json, "slot", chain->slots[i]);
-            json_out_count(json, "size", chain->sizes[i]);
-            json_out_close(json, '}');
-        }
-        json_out_close(json, ']');
-    }
-    json_out_close(json, '}');
-}
-
-static void json_quantities(json_writer *json, const phl_class_diagnosis *diagnosis)
-{
-    json_out_count(json, "warmup", diagnosis->warmup);
-    json_out_count(json, "compared", diagnosis->n_compared);
-    json_out_count(json, "draws", diagnosis->draws);
-    json_out_count(json, "modes", diagnosis->modes);
-    json_out_key(json, "quantities");
-    json_out_open(json, '[', false);
-    for (size_t q = 0; q < PHL_QUANTITIES; q++) {
-        const phl_quantity *quantity = &diagnosis->quantities[q];
-        json_out_open(json, '{', true);
-        json_out_text(json, "name", quantity->name);
-        json_out_text(json, "verdict", phl_verdict_name(quantity->verdict));
-        json_out_number(json, "mean", quantity->mean);
-        json_out_number(json, "sd", quantity->sd);
-        json_out_number(json, "mcse", quantity->mcse);
-        json_out_number(json, "rhat", quantity->rhat);
-        json_out_number(json, "ess_bulk", quantity->ess_bulk);
-        json_out_number(json, "ess_tail", quantity->ess_tail);
-        json_out_close(json, '}');
-    }
-    json_out_close(json, ']');
-    json_out_key(json, "moves");
-    json_out_open(json, '[', false);
-    for (size_t m = 0; m < diagnosis->n_moves; m++) {
-        json_out_open(json, '{', true);
-        json_out_text(json, "name", diagnosis->moves[m].name);
-        json_out_count(json, "tried", diagnosis->moves[m].tried);
-        json_out_count(json, "changed", diagnosis->moves[m].changed);
-        json_out_close(json, '}');
-    }
-    json_out_close(json, ']');
-}
-
-static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, bool gibbs)
-{
-    json_out_open(json, '{', false);
-    json_out_text(json, "class", diagnosis->class_name);
-    json_out_truth(json, "trouble", diagnosis->trouble);
-    json_out_text(json, "stop_reason", diagnosis->stop_reason);
-    if (gibbs) {
-        json_quantities(json, diagnosis);
-    } else {
-        json_out_number(json, "spread", diagnosis->spread);
-    }
-    json_out_key(json, gibbs ? "chains" : "restarts");
-    json_out_open(json, '[', false);
-    for (size_t c = 0; c < diagnosis->n_chains; c++) {
-        json_chain(json, &diagnosis->chains[c], gibbs);
-    }
-    json_out_close(json, ']');
-    json_out_key(json, "findings");
-    json_out_open(json, '[', false);
-    for (size_t f = 0; f < diagnosis->n_findings; f++) {
-        json_out_open(json, '{', true);
-        json_out_truth(json, "trouble", diagnosis->findings[f].trouble);
-        json_out_text(json, "text", diagnosis->findings[f].text);
-        json_out_text(json, "advice", diagnosis->findings[f].advice);
-        json_out_close(json, '}');
-    }
-    json_out_close(json, ']');
-    json_out_close(json, '}');
-}
+const cli_command command_diagnose = {
+    .name = "diagnose",
+    .summary = "tell whether a run can be trusted; exit code 1 on trouble",
+    .description =
+        "Compares the chains of a run on quantities that do not depend on how states are numbered: "
+        "log-joint, log-likelihood, the number of active slots and the sum of their sizes k.  "
+        "Draws behind the warm-up count, at temperature 1.  Prints what is wrong in sentences, "
+        "with advice.\n\n"
+        "R-hat compares chains with each other and their first halves with their second: near 1 "
+        "they agree.  ESS is the number of independent draws that would be worth as much, for "
+        "averages (bulk) and for the 5 % and 95 % quantiles (tail).  MCSE is the standard error of "
+        "the mean.  They are computed as by the R package posterior.\n\n"
+        "Trouble is an R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity that is "
+        "constant in every chain but not the same (stuck), and fewer than 4 chains.  A quantity "
+        "with one value in all chains is constant, which is fine.  Chains whose log-joints do not "
+        "overlap (the central 90 % of them) are in different modes.\n\n"
+        "For EM, restarts are compared by where they ended.  Trouble is an objective that is not "
+        "finite or fell; the limit of --iterations and a single restart are only noted.",
+    .operands = "RUN",
+    .operand_help = "a file written by 'phloem train'",
+    .least_operands = 1,
+    .most_operands = 1,
+    .groups = groups,
+    .examples = examples,
+    .run = run_diagnose,
+};

@@ -97,6 +97,7 @@ static int print_models(const cli_arguments *parsed, const phl_run *run, const j
         }
         shown.draw = json_array_get(json_object_get(json_array_get(classes, i), "draws"), draw);
         print_heading(run, i, draw);
+        show_sizes(run, phl_run_model(run, i));
         show_slots(&shown);
         show_partition(&shown);
         show_states(&shown);

@@ -9,6 +9,7 @@ extern const cli_command command_stats;
 extern const cli_command command_generate;
 extern const cli_command command_train;
 extern const cli_command command_show;
+extern const cli_command command_diagnose;
 extern const cli_command command_score;
 extern const cli_command command_decode;
 extern const cli_command command_label;

@@ -132,3 +132,10 @@ void json_out_number(json_writer *json, const char *key, double number)
     json_out_key(json, key);
     json_out_real(json, number);
 }
+
+void json_out_truth(json_writer *json, const char *key, bool truth)
+{
+    json_out_key(json, key);
+    separate(json);
+    fputs(truth ? "true" : "false", json->file);
+}

@@ -16,6 +16,8 @@ typedef struct shown_draw {
 
 /* The table of slots, then each state: what it emits and what leads to it. */
 void show_slots(const shown_draw *shown);
+/* Which child positions matter over all draws: how often each slot had how many blocks. */
+void show_sizes(const phl_run *run, const phl_model *model);
 void show_partition(const shown_draw *shown);
 void show_states(const shown_draw *shown);
 

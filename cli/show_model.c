@@ -99,6 +99,52 @@ static void describe_block(const shown_draw *shown, const json_t *mode, size_t b
     snprintf(text + used, size - used, "%s", n == 1 ? "" : "}");
 }
 
+/* "2 (93 %), 3 (7 %)": the sizes of one slot over all draws, most frequent first.  Returns the share of
+ * draws in which the slot was active. */
+static double describe_sizes(const phl_model *model, uint32_t slot, size_t most, char *text,
+                             size_t size)
+{
+    size_t n = phl_model_draws(model), used = 0, active = 0;
+    weighted *sizes = terminal_allocate(most + 1, sizeof *sizes);
+    for (size_t k = 0; k <= most; k++) {
+        sizes[k] = (weighted){k, 0};
+    }
+    for (size_t draw = 0; draw < n; draw++) {
+        uint32_t k = phl_model_slot_size(model, draw, slot);
+        sizes[k].weight += 1.0 / (double)n;
+        active += k > 1;
+    }
+    sort_weighted(sizes, most + 1);
+    text[0] = '\0';
+    for (size_t i = 0; i < 4 && sizes[i].weight > 0 && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%zu (%.0f %%)", i ? ", " : "",
+                                 sizes[i].number, 100 * sizes[i].weight);
+    }
+    free(sizes);
+    return (double)active / (double)n;
+}
+
+void show_sizes(const phl_run *run, const phl_model *model)
+{
+    char text[120];
+    size_t quiet = 0;
+    if (phl_run_kind(run) != PHL_TF || phl_model_draws(model) < 2) {
+        return;
+    }
+    printf("\n  which child positions matter: blocks of each slot, over %zu draws\n",
+           phl_model_draws(model));
+    for (uint32_t slot = 1; slot <= phl_run_slots(run); slot++) {
+        if (describe_sizes(model, slot, phl_run_states(run) + 1, text, sizeof text) > 0) {
+            printf("    slot %-3u %s\n", (unsigned)slot, text);
+        } else {
+            quiet++;
+        }
+    }
+    if (quiet > 0) {
+        printf("    the other %zu: 1 (100 %%), they do not matter\n", quiet);
+    }
+}
+
 void show_partition(const shown_draw *shown)
 {
     char text[300];

@@ -86,5 +86,6 @@ void json_out_real(json_writer *json, double number); /* not finite: null */
 void json_out_text(json_writer *json, const char *key, const char *text);
 void json_out_count(json_writer *json, const char *key, uint64_t number);
 void json_out_number(json_writer *json, const char *key, double number);
+void json_out_truth(json_writer *json, const char *key, bool truth);
 
 #endif

@@ -502,6 +502,9 @@ PHL_API size_t phl_model_draws(const phl_model *model);
 /* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the best
  * objective; 0 when there is none. */
 PHL_API size_t phl_model_best_draw(const phl_model *model);
+/* Blocks k of a slot (1-based) in one draw of tf or full: 1 = the slot does not matter.  0 for other
+ * models. */
+PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot);
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
 PHL_API double phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
 PHL_API const char *phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */

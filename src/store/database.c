@@ -96,7 +96,7 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
  * Opening and closing
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status execute(const phl_database *database, const char *sql, phl_error *error)
+phl_status phl_database_execute(const phl_database *database, const char *sql, phl_error *error)
 {
     int code = sqlite3_exec(database->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
@@ -160,17 +160,39 @@ phl_status phl_database_create(const char *file, const char *name, phl_database 
                        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; BEGIN;"
                        "PRAGMA application_id = %u; PRAGMA user_version = %u",
                        PHL_RUN_APPLICATION_ID, PHL_RUN_FORMAT);
-        status = execute(database, settings, error);
+        status = phl_database_execute(database, settings, error);
     }
     for (size_t i = 0; status == PHL_OK && i < PHL_SCHEMA_TABLES; i++) {
-        status = execute(database, phl_schema[i].sql, error);
+        status = phl_database_execute(database, phl_schema[i].sql, error);
     }
     return status;
 }
 
 phl_status phl_database_commit(phl_database *database, phl_error *error)
 {
-    return execute(database, "COMMIT", error);
+    return phl_database_execute(database, "COMMIT", error);
+}
+
+phl_status phl_database_begin(const phl_database *database, phl_error *error)
+{
+    return phl_database_execute(database, "BEGIN IMMEDIATE", error);
+}
+
+phl_status phl_database_end(const phl_database *database, phl_status status, phl_error *error)
+{
+    if (status == PHL_OK) {
+        status = phl_database_execute(database, "COMMIT", error);
+    }
+    if (status != PHL_OK) {
+        (void)sqlite3_exec(database->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    return status;
+}
+
+void phl_database_fold(const phl_database *database)
+{
+    (void)sqlite3_exec(database->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE",
+                       NULL, NULL, NULL);
 }
 
 void phl_database_close(phl_database *database)
@@ -236,33 +258,24 @@ static phl_status check_header(const phl_database *database, bool *logged, phl_e
     return PHL_OK;
 }
 
-/* A run in progress keeps what is new in a file beside it. */
-static phl_status has_log(const char *path, bool *found, phl_error *error)
+/* A run in progress keeps what is new in a file beside it (behind symbolic links). */
+static bool has_log(const phl_database *database)
 {
     struct stat info;
-    phl_text name = {NULL, 0, 0};
-    phl_status status = phl_text_append_string(&name, path, error);
-    if (status == PHL_OK) {
-        status = phl_text_append(&name, "-wal", 5, error);
-    }
-    *found = status == PHL_OK && stat(name.bytes, &info) == 0;
-    phl_text_clear(&name);
-    return status;
+    const char *name = sqlite3_db_filename(database->db, "main");
+    return name != NULL && stat(sqlite3_filename_wal(name), &info) == 0;
 }
 
 /* Open and look at the header.  A file that says it has a log but has none is taken as it is;
  * SQLite would make an empty log, which a reader must not leave behind and often cannot write. */
 static phl_status open_checked(const char *path, phl_database *database, phl_error *error)
 {
-    bool logged = false, found = false;
+    bool logged = false;
     phl_status status = open_file(path, SQLITE_OPEN_READONLY, database, error);
     if (status == PHL_OK) {
         status = check_header(database, &logged, error);
     }
-    if (status == PHL_OK && logged) {
-        status = has_log(path, &found, error);
-    }
-    if (status == PHL_OK && logged && !found) {
+    if (status == PHL_OK && logged && !has_log(database)) {
         phl_database_close(database);
         status = open_file(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, database, error);
     }
@@ -284,7 +297,7 @@ static phl_status distrust(phl_database *database, phl_error *error)
         {SQLITE_LIMIT_FUNCTION_ARG, 8},
         {SQLITE_LIMIT_ATTACHED, 0},
         {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
-        {SQLITE_LIMIT_VARIABLE_NUMBER, 10},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, 12},
         {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
         {SQLITE_LIMIT_WORKER_THREADS, 0},
     };
@@ -307,10 +320,7 @@ static phl_status distrust(phl_database *database, phl_error *error)
     }
     (void)sqlite3_busy_timeout(database->db, BUSY_MILLISECONDS);
     /* Mapped memory would turn a file that is cut short meanwhile into a signal. */
-    return execute(database,
-                   "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON;"
-                   "BEGIN",
-                   error);
+    return phl_database_execute(database, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", error);
 }
 
 static phl_status check_schema(phl_database *database, phl_error *error)
@@ -360,10 +370,9 @@ static phl_status set_budget(phl_database *database, phl_error *error)
     return status;
 }
 
-phl_status phl_database_open(const char *path, phl_database *database, phl_error *error)
+/* What can be told before SQLite opens it. */
+static phl_status check_file(const char *path, phl_error *error)
 {
-    memset(database, 0, sizeof *database);
-    database->name = path;
     phl_position position = {path, 0, 0};
     struct stat info;
     if (strcmp(path, "-") == 0) {
@@ -377,14 +386,56 @@ phl_status phl_database_open(const char *path, phl_database *database, phl_error
         return phl_raise_at(error, PHL_ERR_OPEN, position, ASK_FOR_RUN, "cannot open: it is %s",
                             S_ISDIR(info.st_mode) ? "a folder" : "not a regular file");
     }
-    phl_status status = open_checked(path, database, error);
+    return PHL_OK;
+}
+
+phl_status phl_database_open(const char *path, phl_database *database, phl_error *error)
+{
+    memset(database, 0, sizeof *database);
+    database->name = path;
+    phl_status status = check_file(path, error);
+    if (status == PHL_OK) {
+        status = open_checked(path, database, error);
+    }
+    if (status == PHL_OK) {
+        status = distrust(database, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
+    }
+    if (status == PHL_OK) {
+        status = check_schema(database, error);
+    }
+    return status == PHL_OK ? set_budget(database, error) : status;
+}
+
+phl_status phl_database_open_writing(const char *path, phl_database *database, phl_error *error)
+{
+    bool logged = false;
+    memset(database, 0, sizeof *database);
+    database->name = path;
+    phl_status status = check_file(path, error);
+    if (status == PHL_OK) {
+        status = open_file(path, SQLITE_OPEN_READWRITE, database, error);
+    }
+    if (status == PHL_OK) {
+        status = check_header(database, &logged, error);
+    }
     if (status == PHL_OK) {
         status = distrust(database, error);
     }
     if (status == PHL_OK) {
         status = check_schema(database, error);
     }
-    return status == PHL_OK ? set_budget(database, error) : status;
+    if (status == PHL_OK) {
+        status = set_budget(database, error);
+    }
+    if (status == PHL_OK) {
+        database->writing = true;
+        status = phl_database_execute(
+            database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", error);
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 
 #define PHL_RUN_APPLICATION_ID 0x50484c4du /* "PHLM" */
 #define PHL_RUN_FORMAT 1u                  /* user_version */
@@ -30,6 +31,16 @@ phl_status phl_database_commit(phl_database *database, phl_error *error);
  * state of the run, whoever writes to it meanwhile.  Refuses what is no run, is newer, or has
  * another schema. */
 phl_status phl_database_open(const char *path, phl_database *database, phl_error *error);
+
+/* Open for reading and writing with a write-ahead log, as careful as above; others may read
+ * meanwhile. */
+phl_status phl_database_open_writing(const char *path, phl_database *database, phl_error *error);
+phl_status phl_database_begin(const phl_database *database, phl_error *error);
+/* Commit what was begun, or take it back when `status` is a failure.  Returns the first failure. */
+phl_status phl_database_end(const phl_database *database, phl_status status, phl_error *error);
+/* Fold the write-ahead log back into the one file; put off as long as somebody reads. */
+void phl_database_fold(const phl_database *database);
+phl_status phl_database_execute(const phl_database *database, const char *sql, phl_error *error);
 
 /* Fine on a zeroed or half-opened database.  Statements must be finalised before. */
 void phl_database_close(phl_database *database);
@@ -72,25 +83,48 @@ phl_status phl_column_text(phl_database *database, sqlite3_stmt *statement, int 
 #define PHL_SELECT_TENSOR                                                                          \
     "SELECT model, name, slot, part, dtype, shape, checksum, rowid, length(data) FROM tensor "     \
     "ORDER BY model, name, slot, part"
-#define PHL_SELECT_TRACE                                                                           \
+#define PHL_TRACE_COLUMNS                                                                          \
     "SELECT id, class, chain, iteration, temperature, log_likelihood, log_joint, seconds, "        \
-    "active, sum_size, moves FROM trace ORDER BY id"
+    "active, sum_size, moves FROM trace "
+#define PHL_SELECT_TRACE PHL_TRACE_COLUMNS "ORDER BY id"
+#define PHL_SELECT_TRACE_FROM PHL_TRACE_COLUMNS "WHERE id >= ?1 ORDER BY id"
 #define PHL_SELECT_FOREST                                                                          \
     "SELECT 0, name, 0, part, dtype, shape, checksum, rowid, length(data) FROM forest "            \
     "ORDER BY name, part"
 
-/* Digests of three parts of a run, each under its own key in meta: what models are made of, the
- * traces, the forest trained on.  Rows are digested as they lie in the database, so that writer and
- * reader see the same; the bytes of arrays enter through their checksums. */
-typedef enum phl_part { PHL_PART_MODELS, PHL_PART_TRACE, PHL_PART_FOREST } phl_part;
+#define PHL_SELECT_CHECKPOINT                                                                      \
+    "SELECT class << 32 | chain, name, slot, part, dtype, shape, checksum, rowid, length(data) "   \
+    "FROM checkpoint ORDER BY class, chain, name, slot, part"
+
+/* Digests of the parts of a run, each under its own key in meta: what models are made of, the
+ * traces, the forest trained on, where training stood.  Rows are digested as they lie in the
+ * database, so that writer and reader see the same; the bytes of arrays enter through their
+ * checksums. */
+typedef enum phl_run_part {
+    PHL_PART_MODELS,
+    PHL_PART_TRACE,
+    PHL_PART_FOREST,
+    PHL_PART_CHECKPOINT,
+    PHL_RUN_PARTS
+} phl_run_part;
 
 #define PHL_DIGEST_SIZE 65 /* 64 hexadecimal digits and a NUL */
-const char *phl_part_key(phl_part part);
-phl_status phl_part_digest(const phl_database *database, phl_part part, char hex[PHL_DIGEST_SIZE],
-                           phl_error *error);
+const char *phl_part_key(phl_run_part part);
+phl_status phl_part_digest(const phl_database *database, phl_run_part part,
+                           char hex[PHL_DIGEST_SIZE], phl_error *error);
 /* Writing: put the digest into meta, once everything else is there. */
-phl_status phl_part_seal(const phl_database *database, phl_part part, phl_error *error);
+phl_status phl_part_seal(const phl_database *database, phl_run_part part, phl_error *error);
 /* Reading: compare it. */
-phl_status phl_part_verify(const phl_database *database, phl_part part, phl_error *error);
+phl_status phl_part_verify(const phl_database *database, phl_run_part part, phl_error *error);
+
+/* The digest of the traces while they grow: a call takes in the rows from number `next` on and puts
+ * the digest into meta.  Start with a zeroed struct. */
+typedef struct phl_trace_digest {
+    phl_sha256 sha;
+    int64_t next;
+    bool begun;
+} phl_trace_digest;
+phl_status phl_trace_digest_seal(const phl_database *database, phl_trace_digest *running,
+                                 phl_error *error);
 
 #endif

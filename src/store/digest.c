@@ -7,7 +7,7 @@
 
 /* A table's share of a digest: the first `columns` columns of every row. */
 struct source {
-    phl_part part;
+    phl_run_part part;
     const char *name;
     const char *select;
     int columns;
@@ -21,18 +21,20 @@ static const struct source sources[] = {
     {PHL_PART_MODELS, "tensor", PHL_SELECT_TENSOR, 7},
     {PHL_PART_TRACE, "trace", PHL_SELECT_TRACE, 11},
     {PHL_PART_FOREST, "forest", PHL_SELECT_FOREST, 7},
+    {PHL_PART_CHECKPOINT, "checkpoint", PHL_SELECT_CHECKPOINT, 7},
 };
 
-const char *phl_part_key(phl_part part)
+const char *phl_part_key(phl_run_part part)
 {
-    static const char *const keys[] = {"digest", "digest_trace", "digest_forest"};
+    static const char *const keys[] = {"digest", "digest_trace", "digest_forest",
+                                       "digest_checkpoint"};
     return keys[part];
 }
 
 static bool is_digest_key(const char *key)
 {
-    for (int part = PHL_PART_MODELS; part <= PHL_PART_FOREST; part++) {
-        if (strcmp(key, phl_part_key((phl_part)part)) == 0) {
+    for (int part = 0; part < PHL_RUN_PARTS; part++) {
+        if (strcmp(key, phl_part_key((phl_run_part)part)) == 0) {
             return true;
         }
     }
@@ -81,14 +83,17 @@ static phl_status add_value(const phl_database *database, sqlite3_stmt *statemen
     return PHL_OK;
 }
 
-static phl_status add_table(const phl_database *database, const struct source *source,
-                            phl_sha256 *sha, phl_error *error)
+/* All rows, or where `next` is given those from number *next on, which goes with them. */
+static phl_status add_rows(const phl_database *database, const struct source *source, int64_t *next,
+                           phl_sha256 *sha, phl_error *error)
 {
     sqlite3_stmt *statement = NULL;
     bool row = false;
     bool meta = strcmp(source->name, "meta") == 0;
-    add_bytes(sha, 'T', source->name, strlen(source->name));
     phl_status status = phl_database_prepare(database, source->select, &statement, error);
+    if (status == PHL_OK && next != NULL) {
+        (void)sqlite3_bind_int64(statement, 1, *next);
+    }
     while (status == PHL_OK &&
            (status = phl_database_step(database, statement, &row, error)) == PHL_OK && row) {
         const char *key = meta ? (const char *)sqlite3_column_text(statement, 0) : NULL;
@@ -98,16 +103,34 @@ static phl_status add_table(const phl_database *database, const struct source *s
         for (int column = 0; status == PHL_OK && column < source->columns; column++) {
             status = add_value(database, statement, column, sha, error);
         }
+        if (next != NULL) {
+            *next = sqlite3_column_int64(statement, 0) + 1;
+        }
     }
     (void)sqlite3_finalize(statement);
     return status;
 }
 
-phl_status phl_part_digest(const phl_database *database, phl_part part, char hex[PHL_DIGEST_SIZE],
-                           phl_error *error)
+static phl_status add_table(const phl_database *database, const struct source *source,
+                            phl_sha256 *sha, phl_error *error)
+{
+    add_bytes(sha, 'T', source->name, strlen(source->name));
+    return add_rows(database, source, NULL, sha, error);
+}
+
+static void write_hex(const phl_sha256 *sha, char hex[PHL_DIGEST_SIZE])
+{
+    unsigned char digest[PHL_SHA256_SIZE];
+    phl_sha256_finish(sha, digest);
+    for (int i = 0; i < PHL_SHA256_SIZE; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    }
+}
+
+phl_status phl_part_digest(const phl_database *database, phl_run_part part,
+                           char hex[PHL_DIGEST_SIZE], phl_error *error)
 {
     phl_sha256 sha;
-    unsigned char digest[PHL_SHA256_SIZE];
     phl_sha256_init(&sha);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (sources[i].part == part) {
@@ -117,22 +140,16 @@ phl_status phl_part_digest(const phl_database *database, phl_part part, char hex
             }
         }
     }
-    phl_sha256_finish(&sha, digest);
-    for (int i = 0; i < PHL_SHA256_SIZE; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
-    }
+    write_hex(&sha, hex);
     return PHL_OK;
 }
 
-phl_status phl_part_seal(const phl_database *database, phl_part part, phl_error *error)
+static phl_status put_digest(const phl_database *database, phl_run_part part, const char *hex,
+                             phl_error *error)
 {
-    char hex[PHL_DIGEST_SIZE];
     sqlite3_stmt *statement = NULL;
-    phl_status status = phl_part_digest(database, part, hex, error);
-    if (status == PHL_OK) {
-        status = phl_database_prepare(database, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)",
-                                      &statement, error);
-    }
+    phl_status status = phl_database_prepare(
+        database, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)", &statement, error);
     if (status == PHL_OK) {
         (void)sqlite3_bind_text(statement, 1, phl_part_key(part), -1, SQLITE_STATIC);
         (void)sqlite3_bind_text(statement, 2, hex, -1, SQLITE_STATIC);
@@ -142,8 +159,35 @@ phl_status phl_part_seal(const phl_database *database, phl_part part, phl_error 
     return status;
 }
 
-phl_status phl_part_verify(const phl_database *database, phl_part part, phl_error *error)
+phl_status phl_part_seal(const phl_database *database, phl_run_part part, phl_error *error)
 {
+    char hex[PHL_DIGEST_SIZE];
+    phl_status status = phl_part_digest(database, part, hex, error);
+    return status == PHL_OK ? put_digest(database, part, hex, error) : status;
+}
+
+phl_status phl_trace_digest_seal(const phl_database *database, phl_trace_digest *running,
+                                 phl_error *error)
+{
+    static const struct source rest = {PHL_PART_TRACE, "trace", PHL_SELECT_TRACE_FROM, 11};
+    char hex[PHL_DIGEST_SIZE];
+    if (!running->begun) {
+        phl_sha256_init(&running->sha);
+        add_bytes(&running->sha, 'T', rest.name, strlen(rest.name));
+        running->begun = true;
+    }
+    phl_status status = add_rows(database, &rest, &running->next, &running->sha, error);
+    if (status == PHL_OK) {
+        write_hex(&running->sha, hex);
+        status = put_digest(database, PHL_PART_TRACE, hex, error);
+    }
+    return status;
+}
+
+phl_status phl_part_verify(const phl_database *database, phl_run_part part, phl_error *error)
+{
+    static const char *const names[] = {"digest", "digest of the traces", "digest of the forest",
+                                        "digest of the checkpoint"};
     char hex[PHL_DIGEST_SIZE];
     sqlite3_stmt *statement = NULL;
     bool row = false;
@@ -160,9 +204,7 @@ phl_status phl_part_verify(const phl_database *database, phl_part part, phl_erro
         const char *stored = row ? (const char *)sqlite3_column_text(statement, 0) : NULL;
         if (stored == NULL || strcmp(stored, hex) != 0) {
             status = phl_database_damaged(database, error, "its %s does not match",
-                                          part == PHL_PART_MODELS  ? "digest"
-                                          : part == PHL_PART_TRACE ? "digest of the traces"
-                                                                   : "digest of the forest");
+                                          names[part]);
         }
     }
     (void)sqlite3_finalize(statement);

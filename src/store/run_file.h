@@ -19,6 +19,36 @@
 /* Is it one of those, or a digest? */
 bool phl_key_is_reserved(const char *key);
 
+/* ---- Content: run_write.c -------------------------------------------------------------------- */
+
+#define PHL_INSERT_MODEL "INSERT INTO model VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+#define PHL_INSERT_TRACE "INSERT INTO trace VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+
+/* Everything into empty tables, with digests; `forest` may be NULL. */
+phl_status phl_run_write(const phl_database *database, const phl_run *run, const phl_forest *forest,
+                         phl_error *error);
+/* Classes, draws and traces anew, in the order of the run, with digests; the rest stays. */
+phl_status phl_run_rewrite(const phl_database *database, const phl_run *run, phl_error *error);
+/* A row of the table model and its tensors, through PHL_INSERT_MODEL and PHL_INSERT_TENSOR. */
+phl_status phl_model_write(const phl_database *database, sqlite3_stmt *insert,
+                           sqlite3_stmt *insert_tensor, int64_t id, size_t class_index,
+                           const phl_draw *draw, phl_error *error);
+phl_status phl_trace_write(const phl_database *database, sqlite3_stmt *insert, int64_t id,
+                           const phl_trace_row *row, phl_error *error);
+
+/* ---- Files: run_save.c ----------------------------------------------------------------------- */
+
+/* Take the right to train on a run file, which others may still read: *lock is a descriptor.  It ends
+ * with phl_run_unlock or with the process.  Closing it drops SQLite's locks on the file, so close
+ * databases first. */
+phl_status phl_run_lock(const char *path, int *lock, phl_error *error);
+void phl_run_unlock(int *lock); /* fine on -1 */
+
+/* phl_run_save with a forest of the caller's.  *lock is the lock on the file that is replaced, or -1;
+ * on success it is the lock on the new one. */
+phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, const char *path,
+                             bool replace, int *lock, phl_error *error);
+
 /* ---- One draw: draw_store.c ------------------------------------------------------------------ */
 
 /* Shape of a table as stored and shown, "[3,10]", terminated, appended to `shape`. */

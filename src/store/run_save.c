@@ -8,216 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "store/run_file.h"
-
-/* ---------------------------------------------------------------------------------------------
- * Content
- * ------------------------------------------------------------------------------------------- */
-
-bool phl_key_is_reserved(const char *key)
-{
-    static const char *const keys[] = {PHL_KEY_MODEL, PHL_KEY_STATES, PHL_KEY_SLOTS,
-                                       PHL_KEY_PER_CLASS};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (strcmp(key, keys[i]) == 0) {
-            return true;
-        }
-    }
-    return strncmp(key, "digest", 6) == 0;
-}
-
-static void bind_text(sqlite3_stmt *statement, int parameter, const char *text)
-{
-    (void)sqlite3_bind_text(statement, parameter, text, -1, SQLITE_STATIC);
-}
-
-/* Counts are below 2^63: SQLite's integers have a sign. */
-static void bind_count(sqlite3_stmt *statement, int parameter, uint64_t count)
-{
-    (void)sqlite3_bind_int64(statement, parameter,
-                             count > INT64_MAX ? INT64_MAX : (sqlite3_int64)count);
-}
-
-/* A command line may hold any bytes; what is no UTF-8 is stored as \xNN. */
-static phl_status append_utf8(phl_text *text, const char *bytes, phl_error *error)
-{
-    size_t left = strlen(bytes);
-    phl_status status = PHL_OK;
-    while (status == PHL_OK && left > 0) {
-        size_t good = phl_utf8_check(bytes, left);
-        status = phl_text_append(text, bytes, good, error);
-        if (status == PHL_OK && good < left) {
-            status = phl_text_append_format(text, error, "\\x%02x", (unsigned char)bytes[good]);
-            good++;
-        }
-        bytes += good;
-        left -= good;
-    }
-    return status == PHL_OK ? phl_text_append(text, "", 1, error) : status;
-}
-
-static phl_status write_fact(const phl_database *database, sqlite3_stmt *insert, const char *key,
-                             const char *value, phl_error *error)
-{
-    phl_text plain = {NULL, 0, 0};
-    phl_status status = append_utf8(&plain, value, error);
-    if (status == PHL_OK) {
-        bind_text(insert, 1, key);
-        bind_text(insert, 2, plain.bytes);
-        status = phl_database_run(database, insert, error);
-    }
-    phl_text_clear(&plain);
-    return status;
-}
-
-static phl_status write_meta(const phl_database *database, const phl_run *run, phl_error *error)
-{
-    sqlite3_stmt *insert = NULL;
-    char states[16], slots[16];
-    (void)snprintf(states, sizeof states, "%u", run->states);
-    (void)snprintf(slots, sizeof slots, "%u", run->slots);
-    const char *const facts[][2] = {
-        {PHL_KEY_MODEL, phl_kind_name(run->kind)},
-        {PHL_KEY_STATES, states},
-        {PHL_KEY_SLOTS, slots},
-        {PHL_KEY_PER_CLASS, run->per_class ? "1" : "0"},
-    };
-    phl_status status =
-        phl_database_prepare(database, "INSERT INTO meta VALUES (?1, ?2)", &insert, error);
-    for (size_t i = 0; status == PHL_OK && i < sizeof facts / sizeof *facts; i++) {
-        status = write_fact(database, insert, facts[i][0], facts[i][1], error);
-    }
-    for (size_t i = 0; status == PHL_OK && i < run->n_meta; i++) {
-        status = write_fact(database, insert, run->meta[i].key, run->meta[i].value, error);
-    }
-    (void)sqlite3_finalize(insert);
-    return status;
-}
-
-static phl_status write_labels(const phl_database *database, const phl_run *run, phl_error *error)
-{
-    sqlite3_stmt *insert = NULL;
-    phl_status status =
-        phl_database_prepare(database, "INSERT INTO label VALUES (?1, ?2)", &insert, error);
-    for (size_t i = 0; status == PHL_OK && i < run->labels.count; i++) {
-        bind_count(insert, 1, i);
-        bind_text(insert, 2, phl_alphabet_name(&run->labels, i));
-        status = phl_database_run(database, insert, error);
-    }
-    (void)sqlite3_finalize(insert);
-    return status;
-}
-
-static phl_status write_classes(const phl_database *database, const phl_run *run, phl_error *error)
-{
-    sqlite3_stmt *insert = NULL;
-    phl_status status = phl_database_prepare(
-        database, "INSERT INTO class VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &insert, error);
-    for (size_t i = 0; status == PHL_OK && i < run->n_models; i++) {
-        const phl_model *model = &run->models[i];
-        bind_count(insert, 1, i);
-        bind_text(insert, 2, phl_run_class_name(run, i)); /* NULL: no name */
-        bind_count(insert, 3, model->trees);
-        (void)sqlite3_bind_double(insert, 4, model->weight);
-        bind_count(insert, 5, model->iterations);
-        bind_text(insert, 6, model->stop_reason);
-        status = phl_database_run(database, insert, error);
-    }
-    (void)sqlite3_finalize(insert);
-    return status;
-}
-
-static phl_status write_draws(const phl_database *database, const phl_run *run, phl_error *error)
-{
-    sqlite3_stmt *insert = NULL, *insert_tensor = NULL;
-    int64_t id = 0;
-    phl_status status = phl_database_prepare(
-        database, "INSERT INTO model VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &insert, error);
-    if (status == PHL_OK) {
-        status = phl_database_prepare(database, PHL_INSERT_TENSOR, &insert_tensor, error);
-    }
-    for (size_t i = 0; i < run->n_models; i++) {
-        for (size_t d = 0; status == PHL_OK && d < run->models[i].n_draws; d++, id++) {
-            const phl_draw *draw = &run->models[i].draws[d];
-            bind_count(insert, 1, (uint64_t)id);
-            bind_count(insert, 2, i);
-            bind_count(insert, 3, draw->chain);
-            bind_count(insert, 4, draw->iteration);
-            bind_text(insert, 5, phl_kind_name(draw->params->kind));
-            bind_count(insert, 6, draw->params->soft);
-            (void)sqlite3_bind_double(insert, 7, draw->log_likelihood);
-            (void)sqlite3_bind_double(insert, 8, draw->log_joint);
-            status = phl_database_run(database, insert, error);
-            if (status == PHL_OK) {
-                status = phl_draw_write(database, insert_tensor, id, draw->params, error);
-            }
-        }
-    }
-    (void)sqlite3_finalize(insert_tensor);
-    (void)sqlite3_finalize(insert);
-    return status;
-}
-
-/* [[tried,changed],...], or NULL when nothing was tried. */
-static const char *moves_text(const phl_trace_row *row, char *text, size_t size)
-{
-    bool any = false;
-    size_t used = 0;
-    for (int move = 0; move < PHL_MOVE_TYPES; move++) {
-        any = any || row->tried[move] != 0 || row->changed[move] != 0;
-        used += (size_t)snprintf(text + used, size - used, "%s[%u,%u]", move > 0 ? "," : "[",
-                                 row->tried[move], row->changed[move]);
-    }
-    (void)snprintf(text + used, size - used, "]");
-    return any ? text : NULL;
-}
-
-static phl_status write_trace(const phl_database *database, const phl_run *run, phl_error *error)
-{
-    sqlite3_stmt *insert = NULL;
-    phl_status status = phl_database_prepare(
-        database, "INSERT INTO trace VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        &insert, error);
-    for (size_t i = 0; status == PHL_OK && i < run->n_trace; i++) {
-        const phl_trace_row *row = &run->trace[i];
-        char moves[32 * PHL_MOVE_TYPES];
-        bind_count(insert, 1, i);
-        bind_count(insert, 2, row->class_index);
-        bind_count(insert, 3, row->chain);
-        bind_count(insert, 4, row->iteration);
-        (void)sqlite3_bind_double(insert, 5, row->temperature);
-        (void)sqlite3_bind_double(insert, 6, row->log_likelihood);
-        (void)sqlite3_bind_double(insert, 7, row->log_joint);
-        (void)sqlite3_bind_double(insert, 8, row->seconds);
-        bind_count(insert, 9, row->active);
-        bind_count(insert, 10, row->sum_size);
-        bind_text(insert, 11, moves_text(row, moves, sizeof moves));
-        status = phl_database_run(database, insert, error);
-    }
-    (void)sqlite3_finalize(insert);
-    return status;
-}
-
-static phl_status write_content(const phl_database *database, const phl_run *run, phl_error *error)
-{
-    static phl_status (*const writers[])(const phl_database *, const phl_run *, phl_error *) = {
-        write_meta, write_labels, write_classes, write_draws, write_trace};
-    phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < sizeof writers / sizeof *writers; i++) {
-        status = writers[i](database, run, error);
-    }
-    if (status == PHL_OK && run->forest != NULL) {
-        status = phl_forest_store(database, run->forest, error);
-    }
-    for (int part = PHL_PART_MODELS; status == PHL_OK && part <= PHL_PART_FOREST; part++) {
-        status = phl_part_seal(database, (phl_part)part, error);
-    }
-    return status;
-}
 
 /* What a file could not hold, or would not be accepted again. */
 static phl_status check_run(const phl_run *run, phl_error *error)
@@ -238,10 +34,6 @@ static phl_status check_run(const phl_run *run, phl_error *error)
     }
     return PHL_OK;
 }
-
-/* ---------------------------------------------------------------------------------------------
- * Files
- * ------------------------------------------------------------------------------------------- */
 
 /* The path behind symbolic links, and the permissions of a file that is replaced (0: none there).
  */
@@ -359,40 +151,100 @@ static phl_status put_in_place(const char *temporary, const char *target, const 
                : phl_raise_errno(error, PHL_ERR_WRITE, errno, path, "cannot write");
 }
 
-phl_status phl_run_save(const phl_run *run, const char *path, bool replace, phl_error *error)
+phl_status phl_run_lock(const char *path, int *lock, phl_error *error)
 {
-    char *target = NULL, *temporary = NULL;
-    mode_t mode = 0;
+    phl_position position = {path, 0, 0};
+    struct stat info, now;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        return phl_raise_errno(error, PHL_ERR_OPEN, errno, path, "cannot open");
+    }
+    /* Where a file system knows no locks there is nothing to be told. */
+    bool busy = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    /* Somebody may have put another file in its place between the two calls. */
+    busy = busy || fstat(file, &info) != 0 || stat(path, &now) != 0 || info.st_ino != now.st_ino ||
+           info.st_dev != now.st_dev;
+    if (busy) {
+        (void)close(file);
+        return phl_raise_at(error, PHL_ERR_WRITE, position, "wait for it to end, or stop it",
+                            "another training is at work on this run");
+    }
+    *lock = file;
+    return PHL_OK;
+}
+
+void phl_run_unlock(int *lock)
+{
+    if (*lock >= 0) {
+        (void)close(*lock);
+        *lock = -1;
+    }
+}
+
+/* The complete run in a file of its own, closed. */
+static phl_status write_file(const phl_run *run, const phl_forest *forest, const char *file,
+                             const char *path, phl_error *error)
+{
     phl_database database = {0};
-    phl_status status = check_run(run, error);
+    phl_status status = phl_database_create(file, path, &database, error);
     if (status == PHL_OK) {
-        status = find_target(path, replace, &target, &mode, error);
-    }
-    if (status == PHL_OK) {
-        status = make_temporary(target, path, mode, &temporary, error);
-    }
-    if (status != PHL_OK) {
-        phl_free(target);
-        return status;
-    }
-    status = phl_database_create(temporary, path, &database, error);
-    if (status == PHL_OK) {
-        status = write_content(&database, run, error);
+        status = phl_run_write(&database, run, forest, error);
     }
     if (status == PHL_OK) {
         status = phl_database_commit(&database, error);
     }
     phl_database_close(&database);
+    return status;
+}
+
+phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, const char *path,
+                             bool replace, int *lock, phl_error *error)
+{
+    char *target = NULL, *temporary = NULL;
+    mode_t mode = 0;
+    int old_lock = -1;
+    phl_status status = check_run(run, error);
+    if (status == PHL_OK) {
+        status = find_target(path, replace, &target, &mode, error);
+    }
+    if (status == PHL_OK && mode != 0 && *lock < 0) {
+        status = phl_run_lock(target, &old_lock, error);
+    }
+    if (status == PHL_OK) {
+        status = make_temporary(target, path, mode, &temporary, error);
+    }
+    if (status != PHL_OK) {
+        phl_run_unlock(&old_lock);
+        phl_free(target);
+        return status;
+    }
+    int new_lock = -1;
+    status = write_file(run, forest, temporary, path, error);
+    if (status == PHL_OK) {
+        status = phl_run_lock(temporary, &new_lock, error);
+    }
     if (status == PHL_OK) {
         status = put_in_place(temporary, target, path, replace, error);
     }
     if (status == PHL_OK) {
         remove_leftovers(target, temporary);
         sync_folder(target, temporary);
+        phl_run_unlock(lock);
+        *lock = new_lock;
     } else {
         (void)unlink(temporary);
+        phl_run_unlock(&new_lock);
     }
+    phl_run_unlock(&old_lock);
     phl_free(temporary);
     phl_free(target);
+    return status;
+}
+
+phl_status phl_run_save(const phl_run *run, const char *path, bool replace, phl_error *error)
+{
+    int lock = -1;
+    phl_status status = phl_run_make_file(run, run->forest, path, replace, &lock, error);
+    phl_run_unlock(&lock);
     return status;
 }

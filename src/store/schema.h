@@ -77,12 +77,13 @@ static const phl_schema_table phl_schema[] = {
                    "    class INTEGER NOT NULL REFERENCES class (id),\n"
                    "    chain INTEGER NOT NULL,\n"
                    "    name TEXT NOT NULL,\n"
+                   "    slot INTEGER NOT NULL,\n"
                    "    part INTEGER NOT NULL,\n"
                    "    dtype TEXT NOT NULL,\n"
                    "    shape TEXT NOT NULL,\n"
                    "    checksum BLOB NOT NULL,\n"
                    "    data BLOB NOT NULL,\n"
-                   "    PRIMARY KEY (class, chain, name, part)\n"
+                   "    PRIMARY KEY (class, chain, name, slot, part)\n"
                    ") STRICT"},
 };
 

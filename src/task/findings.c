@@ -19,6 +19,9 @@ static phl_status add_finding(phl_class_diagnosis *made, bool trouble, phl_text 
 {
     size_t capacity = made->n_findings;
     char *copy = NULL;
+    if (status == PHL_OK) {
+        status = phl_text_append(text, "", 1, error); /* its end */
+    }
     if (status == PHL_OK && advice != NULL) {
         copy = phl_copy_text(advice, strlen(advice), error);
         status = copy == NULL ? PHL_ERR_MEMORY : PHL_OK;

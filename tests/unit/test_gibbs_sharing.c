@@ -2,13 +2,15 @@
  * by node, whether equal subtrees are shared or not, and the counts always add up.
  *
  *  - exact law: the counts drawn for a small forest with repeated trees against all states of its
- * nodes, listed: chi-square with 400,000 draws, failing by chance with probability 1e-6; with 500
- * degrees of freedom it has power 1/2 against probabilities off by 1.6 % (root mean square,
- * relative);
+ * nodes, listed: chi-square with 400,000 draws a model, failing by chance with probability 1e-6;
+ * with 500 degrees of freedom it has power 1/2 against probabilities off by 1.6 % (root mean
+ * square, relative);
  *  - sharing: first and second moments of all counts, shared against not shared, and first moments
  *    against the exact expectations; |z| > 5.5 fails, by chance with probability 3.8e-8 for each of
  * some 2,000 moments; with 10,000 draws power 1/2 against a shift of 0.08 standard deviations;
- *  - consistency: gibbs_fault (world.h) after every part of every step on random forests, exact.
+ *  - consistency: gibbs_fault (world.h) after every part of every step on random forests, exact;
+ * and the traced figures against their formulas;
+ *  - to the bit: any number of threads, weights for repetitions, a chain taken up.
  */
 #include <math.h>
 #include <stdio.h>
@@ -472,6 +474,64 @@ static void must_hold(const phl_gibbs *gibbs, const int64_t *times, uint64_t for
     assert_true(isfinite(gibbs->log_likelihood) && isfinite(gibbs->log_joint));
 }
 
+/* ---- The traced figures
+ * -------------------------------------------------------------------------- */
+
+/* log of the product over rows of B(a + n) / B(a), a symmetric. */
+static double dirichlet_rows(const int64_t *counts, size_t rows, size_t row_stride, size_t columns,
+                             size_t column_stride, double a)
+{
+    double sum = 0.0;
+    for (size_t r = 0; r < rows; r++) {
+        double total = 0.0;
+        for (size_t i = 0; i < columns; i++) {
+            double n = (double)counts[r * row_stride + i * column_stride];
+            sum += lgamma(a + n) - lgamma(a);
+            total += n;
+        }
+        sum += lgamma(a * (double)columns) - lgamma(a * (double)columns + total);
+    }
+    return sum;
+}
+
+/* S(n, k). */
+static double stirling(uint32_t n, uint32_t k)
+{
+    return k == 0 || k > n ? (double)(n == 0 && k == 0)
+                           : stirling(n - 1, k - 1) + k * stirling(n - 1, k);
+}
+
+/* log p(x, Q, c | lambda0) of the counts a step has left, with the alpha and lambda0 it entered
+ * with. */
+static double joint_of(const phl_gibbs *gibbs, double alpha, const double *log_lambda0)
+{
+    const phl_params *params = gibbs->params;
+    const phl_gibbs_options *options = &gibbs->options;
+    size_t c = params->states;
+    double sum =
+        dirichlet_rows(gibbs->counts.prior, params->slots, c, c, 1, options->gamma) +
+        dirichlet_rows(gibbs->counts.emission, c, 1, (size_t)params->labels + 1, c, options->beta);
+    const int64_t *core = params->soft ? gibbs->counts.core : gibbs->partitions->cells;
+    for (size_t z = 0; z < params->core_rows; z++) {
+        double total = 0.0;
+        for (size_t j = 0; j < c; j++) {
+            double a = alpha * exp(log_lambda0[j]), n = (double)core[z * c + j];
+            sum += n > 0.0 ? lgamma(a + n) - lgamma(a) : 0.0;
+            total += n;
+        }
+        sum += lgamma(alpha) - lgamma(alpha + total);
+    }
+    for (uint32_t a = 0; params->soft && a < params->n_modes; a++) {
+        size_t k = params->modes[a].size;
+        sum += dirichlet_rows(gibbs->counts.mode[a], c + 1, k, k, 1, options->delta / (double)k);
+    }
+    for (uint32_t e = 0; !params->soft && e < gibbs->rows->n_eligible; e++) {
+        uint32_t k = gibbs->partitions->size[e];
+        sum -= options->prior.phi * k + log(stirling((uint32_t)c + 1, k));
+    }
+    return sum;
+}
+
 static void consistency(void **state)
 {
     (void)state;
@@ -525,8 +585,16 @@ static void consistency(void **state)
             must(phl_gibbs_draw_parameters(gibbs, error));
             must_hold(gibbs, times, i, "parameters");
             gibbs->iteration++;
+            double alpha = gibbs->alpha, log_lambda0[8], likelihood = 0.0;
+            memcpy(log_lambda0, gibbs->log_lambda0, states * sizeof *log_lambda0);
+            must(phl_upward_run(gibbs->upward, 1, error));
+            for (size_t t = 0; t < forest->n_trees; t++) {
+                likelihood += phl_tree_weight(forest, t) * phl_upward_tree(gibbs->upward, t);
+            }
             must(phl_gibbs_step(gibbs, error));
             must_hold(gibbs, times, i, "step");
+            check_close(gibbs->log_likelihood, likelihood, 1e-10);
+            check_close(gibbs->log_joint, joint_of(gibbs, alpha, log_lambda0), 1e-9);
             if (m == 29) {
                 must(phl_gibbs_soften(gibbs, error));
             }
@@ -539,12 +607,206 @@ static void consistency(void **state)
     }
 }
 
+/* ---- Steps to the bit
+ * ------------------------------------------------------------------------------ */
+
+typedef struct setup {
+    phl_forest *forest;
+    phl_index *index;
+    uint32_t *label_row;
+    phl_gibbs *gibbs;
+} setup;
+
+static setup set_up(phl_forest *forest, const phl_gibbs_options *options, uint32_t states)
+{
+    setup made = {.forest = forest};
+    must(phl_index_create(forest, forest->max_slot, false, &made.index, error));
+    must(phl_map_labels(forest, &forest->labels, &made.label_row, error));
+    must(phl_gibbs_create(made.index, made.label_row, states, (uint32_t)forest->labels.count, NULL,
+                          0, options, &made.gibbs, error));
+    return made;
+}
+
+static void tear_down(setup *made)
+{
+    phl_gibbs_free(made->gibbs);
+    phl_free(made->label_row);
+    phl_index_free(made->index);
+    phl_forest_free(made->forest);
+}
+
+static void assert_same(const phl_gibbs *a, const phl_gibbs *b)
+{
+    phl_table x, y;
+    size_t t = 0;
+    for (; phl_params_table(a->params, t, &x); t++) {
+        assert_true(phl_params_table(b->params, t, &y));
+        assert_int_equal(x.rows, y.rows);
+        assert_int_equal(x.columns, y.columns);
+        for (size_t r = 0; r < x.rows; r++) {
+            for (size_t c = 0; c < x.columns; c++) {
+                size_t at = r * x.row_stride + c * x.column_stride;
+                assert_memory_equal(&x.data[at], &y.data[at], sizeof(double));
+            }
+        }
+    }
+    assert_false(phl_params_table(b->params, t, &y));
+    assert_int_equal(a->params->n_modes, b->params->n_modes);
+    for (uint32_t i = 0; i < a->params->n_modes; i++) {
+        assert_int_equal(a->params->modes[i].slot, b->params->modes[i].slot);
+        if (!a->params->soft) {
+            assert_memory_equal(a->params->modes[i].block, b->params->modes[i].block,
+                                (a->params->states + 1) * sizeof(uint32_t));
+        }
+    }
+    assert_memory_equal(a->log_lambda0, b->log_lambda0, a->params->states * sizeof(double));
+    assert_memory_equal(&a->alpha, &b->alpha, sizeof a->alpha);
+    assert_memory_equal(&a->alpha0, &b->alpha0, sizeof a->alpha0);
+    assert_memory_equal(&a->log_joint, &b->log_joint, sizeof a->log_joint);
+    assert_memory_equal(&a->log_likelihood, &b->log_likelihood, sizeof a->log_likelihood);
+}
+
+static phl_gibbs_options plain_options(void)
+{
+    phl_gibbs_options options = {.alpha = 1.0,
+                                 .alpha0 = 1.0,
+                                 .beta = 1.0,
+                                 .gamma = 1.0,
+                                 .delta = 1.0,
+                                 .prior = {.phi = 0.5, .slots_max = 3, .core_max = 1000},
+                                 .update_concentration = true,
+                                 .anneal_start = 5.0,
+                                 .anneal_end = 5,
+                                 .seed = SEED,
+                                 .threads = 1};
+    return options;
+}
+
+/* Random trees over eight labels, hardly one like another. */
+static phl_forest *varied_forest(phl_rng *rng, int trees, unsigned size)
+{
+    phl_builder *builder = new_builder(false);
+    for (int t = 0; t < trees; t++) {
+        shape s = random_shape(rng, size, 3);
+        const char *labels[MAX_SHAPE];
+        for (unsigned u = 0; u < s.size; u++) {
+            labels[u] = letter[random_below(rng, 8)];
+        }
+        add_tree(builder, &s, labels, 1.0, NULL);
+    }
+    return finish_forest(builder);
+}
+
+static void any_number_of_threads(void **state)
+{
+    (void)state;
+    phl_gibbs_options options = plain_options();
+    setup one = {0};
+    for (int threads = 1; threads <= 4; threads++) {
+        phl_rng rng;
+        phl_rng_init(&rng, SEED, PURPOSE, 3, 0, 0);
+        options.threads = threads;
+        setup made = set_up(varied_forest(&rng, (int)affordable(3000), 16), &options, 4);
+        for (int i = 0; i < 12; i++) {
+            must(phl_gibbs_step(made.gibbs, error));
+            if (i == 8) {
+                must(phl_gibbs_soften(made.gibbs, error));
+            }
+        }
+        if (threads == 1) {
+            print_message("  seed %u, %zu distinct subtrees\n", SEED, made.forest->n_subtrees);
+            one = made;
+        } else {
+            assert_same(one.gibbs, made.gibbs);
+            tear_down(&made);
+        }
+    }
+    tear_down(&one);
+}
+
+/* A tree of weight w is that tree w times, also where slots are too rare to be active. */
+static void weights_are_repetitions(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 10; i++) {
+        phl_gibbs_options options = plain_options();
+        options.slot_support = i < 5 ? 0.0 : 0.3;
+        setup made[2];
+        for (int weighted = 0; weighted < 2; weighted++) {
+            phl_rng rng;
+            phl_rng_init(&rng, SEED, PURPOSE, 4, i, 0);
+            phl_builder *builder = new_builder(false);
+            for (int t = 0; t < 12; t++) {
+                shape s = random_shape(&rng, 6, 3);
+                const char *labels[MAX_SHAPE];
+                uint32_t weight = 1 + random_below(&rng, 5);
+                for (unsigned u = 0; u < s.size; u++) {
+                    labels[u] = letter[random_below(&rng, 2)];
+                }
+                for (uint32_t k = 0; k < (weighted ? 1 : weight); k++) {
+                    add_tree(builder, &s, labels, weighted ? weight : 1.0, NULL);
+                }
+            }
+            made[weighted] = set_up(finish_forest(builder), &options, 3);
+            for (int k = 0; k < 10; k++) {
+                must(phl_gibbs_step(made[weighted].gibbs, error));
+            }
+        }
+        assert_int_equal(made[0].gibbs->rows->n_eligible, made[1].gibbs->rows->n_eligible);
+        assert_same(made[0].gibbs, made[1].gibbs);
+        tear_down(&made[0]);
+        tear_down(&made[1]);
+    }
+}
+
+/* A chain taken up from its parameters goes on as if it had never stopped. */
+static void taken_up(void **state)
+{
+    (void)state;
+    for (int stop = 1; stop < 14; stop += 3) {
+        phl_gibbs_options options = plain_options();
+        setup made[2];
+        for (int k = 0; k < 2; k++) {
+            phl_rng rng;
+            phl_rng_init(&rng, SEED, PURPOSE, 5, 0, 0);
+            made[k] = set_up(varied_forest(&rng, 30, 9), &options, 3);
+        }
+        for (int i = 0; i < 16; i++) {
+            if (i == 9) {
+                must(phl_gibbs_soften(made[0].gibbs, error));
+            }
+            if (i == stop) {
+                const phl_gibbs *from = made[0].gibbs;
+                phl_chain_state at = {.params = from->params,
+                                      .log_lambda0 = from->log_lambda0,
+                                      .alpha = from->alpha,
+                                      .alpha0 = from->alpha0,
+                                      .iteration = from->iteration};
+                must(phl_gibbs_restore(made[1].gibbs, &at, error));
+            }
+            if (i == 9 && i > stop) {
+                must(phl_gibbs_soften(made[1].gibbs, error));
+            }
+            must(phl_gibbs_step(made[0].gibbs, error));
+            if (i >= stop) {
+                must(phl_gibbs_step(made[1].gibbs, error));
+                assert_same(made[0].gibbs, made[1].gibbs);
+            }
+        }
+        tear_down(&made[0]);
+        tear_down(&made[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_law),
         cmocka_unit_test(sharing),
         cmocka_unit_test(consistency),
+        cmocka_unit_test(any_number_of_threads),
+        cmocka_unit_test(weights_are_repetitions),
+        cmocka_unit_test(taken_up),
     };
     return cmocka_run_group_tests_name("gibbs_sharing", tests, NULL, NULL);
 }

@@ -1,0 +1,12 @@
+/* diagnoses.h - a diagnosis in words (diagnose_report.c) and as JSON (diagnose_json.c). */
+#ifndef PHLOEM_CLI_DIAGNOSES_H
+#define PHLOEM_CLI_DIAGNOSES_H
+
+#include "phloem.h"
+
+/* On standard output: figures of one class in full or of several in a table, then what they mean.
+ */
+void diagnosis_print(const phl_diagnosis *diagnosis, const phl_run *run, size_t first_class);
+void diagnosis_json(const phl_diagnosis *diagnosis);
+
+#endif
