@@ -1,6 +1,6 @@
 /* cmd_train.c - phloem train: a model of the trees, or one a class, into a run file.
  *
- * Contents: before training, after training, the command.
+ * Contents: before training, the command.
  */
 #include "commands.h"
 #include "forests.h"
@@ -87,68 +87,20 @@ static int describe(const cli_arguments *parsed, const phl_forest *forest, const
     return note_many_states(parsed, forest, how);
 }
 
-/* ---- after training ---- */
-
-static void print_summary(const phl_run *run)
-{
-    text_table table;
-    char name[TABLE_CELL], trees[NUMBER_SIZE], log_likelihood[NUMBER_SIZE], iterations[NUMBER_SIZE];
-    table_begin(&table, 5);
-    table_row(&table, (const char *const[]){phl_run_per_class(run) ? "class" : "", "trees",
-                                            "log-likelihood", "iterations", "stopped by"});
-    for (size_t i = 0; i < phl_run_classes(run); i++) {
-        const phl_model *model = phl_run_model(run, i);
-        const char *class_name = phl_run_class_name(run, i);
-        text_printable(class_name ? class_name : "all trees", 40, name, sizeof name);
-        number_grouped(phl_model_trees(model), trees);
-        number_grouped(phl_model_iterations(model), iterations);
-        snprintf(log_likelihood, sizeof log_likelihood, "%.8g", phl_model_log_likelihood(model));
-        bool trained = phl_model_draws(model) > 0;
-        table_row(&table, (const char *const[]){name, trees, trained ? log_likelihood : "-",
-                                                iterations, stop_in_words(model)});
-    }
-    table_end(&table, stderr, 2);
-}
-
-static bool was_interrupted(const phl_run *run)
-{
-    for (size_t i = 0; i < phl_run_classes(run); i++) {
-        if (strcmp(phl_model_stop_reason(phl_run_model(run, i)), "interrupted") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int save(const cli_arguments *parsed, const phl_run *run)
-{
-    const char *path = arguments_path(parsed, "output");
-    bool quiet = arguments_flag(parsed, "quiet");
-    phl_error error = {0};
-    if (phl_run_save(run, path, arguments_flag(parsed, "force"), &error) != PHL_OK) {
-        return library_error(parsed->command, &error);
-    }
-    if (!quiet) {
-        print_summary(run);
-    }
-    if (was_interrupted(run)) {
-        terminal_message("interrupted; what was reached is in %s", path);
-        return EXIT_INTERRUPTED;
-    }
-    if (!quiet) {
-        terminal_message("written to %s", path);
-    }
-    return EXIT_OK;
-}
-
 /* ---- the command ---- */
 
 static int train(const cli_arguments *parsed, const phl_forest *forest, const training *how,
                  progress_line *line)
 {
+    const char *path = arguments_path(parsed, "output");
     phl_run *run = NULL;
     phl_error error = {0};
+    phl_file_options file;
     int code = EXIT_OK;
+    phl_file_options_init(&file);
+    file.replace = arguments_flag(parsed, "force");
+    file.no_embed = arguments_flag(parsed, "no-embed");
+    file.checkpoint_seconds = arguments_real(parsed, "checkpoint");
     if (!arguments_flag(parsed, "quiet")) {
         code = describe(parsed, forest, how);
     }
@@ -158,10 +110,10 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
     progress_begin(line, arguments_flag(parsed, "quiet"));
     line->chains = training_samples(how);
     interrupt_poll(true);
-    phl_status status = phl_train(forest, &how->options, &run, &error);
+    phl_status status = phl_train_file(forest, &how->options, &file, path, &run, &error);
     progress_end(line);
     if (status == PHL_OK) {
-        code = save(parsed, run);
+        code = training_end(parsed, run, path);
     } else if (status == PHL_ERR_CANCELLED) {
         terminal_message("interrupted, nothing was written");
         code = EXIT_INTERRUPTED;
@@ -201,8 +153,14 @@ static const cli_option run_rows[] = {
      .type = OPTION_PATH,
      .argument = "RUN",
      .required = true,
-     .help = "file to write, usually named .run; written only when complete"},
-    {.name = "force", .type = OPTION_FLAG, .help = "replace RUN if it exists"},
+     .help = "file to write, usually named .run; it holds what was reached so far"},
+    {.name = "force",
+     .type = OPTION_FLAG,
+     .help = "replace RUN if it exists, once the first iteration is done"},
+    OPTION_CHECKPOINT_ROW,
+    {.name = "no-embed",
+     .type = OPTION_FLAG,
+     .help = "leave the trees out of RUN, which is smaller then; 'resume' will ask for them"},
     {.name = "states",
      .letter = 'C',
      .type = OPTION_INTEGER,
@@ -242,8 +200,11 @@ const cli_command command_train = {
         "The model is 'tf' unless --model says otherwise. Its learner draws from the posterior: "
         "several chains, several draws kept of each, which predictions average over. The other "
         "models are fitted by EM, which ends when an iteration gains less than --tolerance or "
-        "after --iterations; the table at the end says which. Ctrl-C ends training early: what "
-        "was reached is written, and the exit code is 130.",
+        "after --iterations; the table at the end says which.\n\n"
+        "The run file is made after the first iteration and brought up to date every --checkpoint "
+        "seconds; it can be read meanwhile. Ctrl-C finishes the iteration at hand, writes what was "
+        "reached and exits with code 130; a second Ctrl-C ends at once. After either, and after a "
+        "crash, 'phloem resume' goes on to the same model.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

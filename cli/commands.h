@@ -8,6 +8,7 @@ extern const cli_command command_convert;
 extern const cli_command command_stats;
 extern const cli_command command_generate;
 extern const cli_command command_train;
+extern const cli_command command_resume;
 extern const cli_command command_show;
 extern const cli_command command_diagnose;
 extern const cli_command command_score;
@@ -16,5 +17,6 @@ extern const cli_command command_label;
 extern const cli_command command_sample;
 extern const cli_command command_classify;
 extern const cli_command command_evaluate;
+extern const cli_command command_reproduce;
 
 #endif

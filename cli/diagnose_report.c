@@ -99,20 +99,20 @@ static void print_chains(const phl_class_diagnosis *diagnosis)
 
 static void print_moves(const phl_class_diagnosis *diagnosis)
 {
-    bool any = false;
-    char tried[NUMBER_SIZE];
-    for (size_t m = 0; m < diagnosis->n_moves; m++) {
+    char line[600] = "moves that changed something:", tried[NUMBER_SIZE];
+    size_t length = strlen(line), listed = 0;
+    for (size_t m = 0; m < diagnosis->n_moves && length < sizeof line; m++) {
         const phl_move_diagnosis *move = &diagnosis->moves[m];
         if (move->tried) {
-            printf("%s%s %.2g %% of %s",
-                   any ? ", " : "\n  moves that changed something: ", move->name,
-                   100.0 * (double)move->changed / (double)move->tried,
-                   number_grouped(move->tried, tried));
-            any = true;
+            length += (size_t)snprintf(line + length, sizeof line - length, "%s %s %.1f %% of %s",
+                                       listed++ ? "," : "", move->name,
+                                       100.0 * (double)move->changed / (double)move->tried,
+                                       number_grouped(move->tried, tried));
         }
     }
-    if (any) {
-        putchar('\n');
+    if (listed) {
+        printf("\n  ");
+        terminal_wrap(stdout, line, 2, 4);
     }
 }
 
@@ -136,22 +136,27 @@ static void print_restarts(const phl_class_diagnosis *diagnosis)
 
 static void print_in_full(const phl_class_diagnosis *diagnosis, const phl_model *model, bool gibbs)
 {
-    char chains[80], draws[80], warmup[80], name[200] = "all trees";
+    char chains[80], draws[80], warmup[80], line[800], name[200] = "all trees";
     if (diagnosis->class_name) {
         text_printable(diagnosis->class_name, 40, name, sizeof name);
     }
-    printf("\n%s%s: ", diagnosis->class_name ? "class " : "", name);
     if (gibbs) {
-        printf("%s compared, %s each behind a warm-up of %s, stopped by %s\n\n",
-               number_of(diagnosis->n_compared, "chain", "chains", chains, sizeof chains),
-               number_of(diagnosis->draws, "draw", "draws", draws, sizeof draws),
-               number_of(diagnosis->warmup, "iteration", "iterations", warmup, sizeof warmup),
-               stop_in_words(model));
+        snprintf(line, sizeof line,
+                 "%s%s: %s compared, %s each behind a warm-up of %s, stopped by %s",
+                 diagnosis->class_name ? "class " : "", name,
+                 number_of(diagnosis->n_compared, "chain", "chains", chains, sizeof chains),
+                 number_of(diagnosis->draws, "draw", "draws", draws, sizeof draws),
+                 number_of(diagnosis->warmup, "iteration", "iterations", warmup, sizeof warmup),
+                 stop_in_words(model));
     } else {
-        printf("%s, the best one stopped by %s\n\n",
-               number_of(diagnosis->n_chains, "restart", "restarts", chains, sizeof chains),
-               stop_in_words(model));
+        snprintf(line, sizeof line, "%s%s: %s, the best one stopped by %s",
+                 diagnosis->class_name ? "class " : "", name,
+                 number_of(diagnosis->n_chains, "restart", "restarts", chains, sizeof chains),
+                 stop_in_words(model));
     }
+    putchar('\n');
+    terminal_wrap(stdout, line, 0, 2);
+    putchar('\n');
     if (diagnosis->n_chains == 0) {
         return;
     }
@@ -257,20 +262,31 @@ static void print_finding(const phl_finding *finding, const char *class_name)
     free(line);
 }
 
+/* All of one class; of several, what is trouble. */
 static void print_findings(const phl_diagnosis *diagnosis)
 {
-    size_t troubled = 0;
+    size_t troubled = 0, notes = 0;
+    bool several = diagnosis->n_classes > 1;
     for (size_t i = 0; i < diagnosis->n_classes; i++) {
         const phl_class_diagnosis *of_class = &diagnosis->classes[i];
-        const char *name = diagnosis->n_classes > 1 ? of_class->class_name : NULL;
         troubled += of_class->trouble;
         for (size_t f = 0; f < of_class->n_findings; f++) {
-            print_finding(&of_class->findings[f], name);
+            const phl_finding *finding = &of_class->findings[f];
+            if (!several || finding->trouble) {
+                print_finding(finding, several ? of_class->class_name : NULL);
+            } else {
+                notes++;
+            }
         }
+    }
+    if (notes) {
+        char text[80];
+        printf("%s, figures and chains of a class: --class NAME\n",
+               number_of(notes, "note", "notes", text, sizeof text));
     }
     if (!diagnosis->trouble) {
         puts("verdict: no trouble found");
-    } else if (diagnosis->n_classes > 1) {
+    } else if (several) {
         printf("verdict: trouble in %zu of %zu classes\n", troubled, diagnosis->n_classes);
     } else {
         puts("verdict: trouble");

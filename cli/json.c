@@ -102,6 +102,12 @@ void json_out_string(json_writer *json, const char *text)
     }
 }
 
+void json_out_raw(json_writer *json, const char *text)
+{
+    separate(json);
+    fputs(text, json->file);
+}
+
 void json_out_integer(json_writer *json, uint64_t number)
 {
     separate(json);

@@ -16,7 +16,7 @@
 const cli_command *const program_commands[] = {&command_convert,
                                                &command_stats,
                                                &command_generate,
-                                               &command_train,
+                                               &command_train,    &command_resume,
                                                &command_show,
                                                &command_diagnose,
                                                &command_score,
@@ -25,6 +25,7 @@ const cli_command *const program_commands[] = {&command_convert,
                                                &command_sample,
                                                &command_classify,
                                                &command_evaluate,
+                                               &command_reproduce,
                                                NULL};
 
 /* With a standard stream closed, the next file opened would take its number and be written into by

@@ -130,7 +130,8 @@ void progress_training(const phl_progress *p, void *context)
         return;
     }
     describe_training(line, p, where, sizeof where);
-    snprintf(text, sizeof text, "%slog-likelihood %.6g", where, p->log_likelihood);
+    snprintf(text, sizeof text, "%s%slog-likelihood %.6g", line->about ? line->about : "", where,
+             p->log_likelihood);
     if (done > 0 && done < 1) {
         size_t used = strlen(text);
         describe_time(p->seconds * (1 - done) / done, left, sizeof left);

@@ -9,6 +9,7 @@
 typedef struct progress_line {
     bool quiet, live;
     bool chains;   /* what is told as restarts are chains of a sampler */
+    const char *about; /* said before how a training goes; NULL: nothing */
     bool shown;    /* a live line is on the terminal */
     double last;   /* seconds, when a line was printed */
     size_t n_fits; /* classes times restarts, which may be trained side by side */

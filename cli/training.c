@@ -178,3 +178,51 @@ void training_describe_means(const training *how, char *text, size_t size)
     snprintf(text, size, "seed %" PRIu64 ", %d %s", how->options.seed, threads,
              threads == 1 ? "thread" : "threads");
 }
+
+static void print_summary(const phl_run *run)
+{
+    text_table table;
+    char name[TABLE_CELL], trees[NUMBER_SIZE], log_likelihood[NUMBER_SIZE], iterations[NUMBER_SIZE];
+    table_begin(&table, 5);
+    table_row(&table, (const char *const[]){phl_run_per_class(run) ? "class" : "", "trees",
+                                            "log-likelihood", "iterations", "stopped by"});
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        const phl_model *model = phl_run_model(run, i);
+        const char *class_name = phl_run_class_name(run, i);
+        text_printable(class_name ? class_name : "all trees", 40, name, sizeof name);
+        number_grouped(phl_model_trees(model), trees);
+        number_grouped(phl_model_iterations(model), iterations);
+        snprintf(log_likelihood, sizeof log_likelihood, "%.8g", phl_model_log_likelihood(model));
+        bool trained = phl_model_draws(model) > 0;
+        table_row(&table, (const char *const[]){name, trees, trained ? log_likelihood : "-",
+                                                iterations, stop_in_words(model)});
+    }
+    table_end(&table, stderr, 2);
+}
+
+bool training_interrupted(const phl_run *run)
+{
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        if (strcmp(phl_model_stop_reason(phl_run_model(run, i)), "interrupted") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int training_end(const cli_arguments *parsed, const phl_run *run, const char *path)
+{
+    bool quiet = arguments_flag(parsed, "quiet");
+    if (!quiet) {
+        print_summary(run);
+    }
+    if (training_interrupted(run)) {
+        terminal_message("interrupted; what was reached is in %s, 'phloem resume' goes on from there",
+                         path);
+        return EXIT_INTERRUPTED;
+    }
+    if (!quiet) {
+        terminal_message("written to %s", path);
+    }
+    return EXIT_OK;
+}

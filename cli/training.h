@@ -7,6 +7,12 @@
 extern const option_group training_options; /* --model, --learner ... --seed */
 extern const option_group gibbs_options;    /* --warmup, --chains ... (training_gibbs.c) */
 
+#define OPTION_CHECKPOINT_ROW                                                                      \
+    {                                                                                              \
+        .name = "checkpoint", .type = OPTION_REAL, .argument = "SECONDS", .low = 0, .high = 1e9,   \
+        .fallback = "30", .help = "bring RUN up to date so often; 0: after every iteration"        \
+    }
+
 enum { MOST_STATES = 100000 };
 
 typedef struct training {
@@ -26,6 +32,11 @@ int training_read_gibbs(const cli_arguments *parsed, training *how);
 
 /* Is it the sampler that will learn? */
 bool training_samples(const training *how);
+
+/* Did a class or chain stop before its end? */
+bool training_interrupted(const phl_run *run);
+/* What came out, in a table, and where it is.  Returns the exit code. */
+int training_end(const cli_arguments *parsed, const phl_run *run, const char *path);
 
 /* Say on standard error what will be trained on. */
 void training_describe_forest(const phl_forest *forest);

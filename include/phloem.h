@@ -53,6 +53,7 @@ typedef enum phl_status {
     PHL_ERR_FORMAT = -304,    /* the format of an input cannot be told */
     PHL_ERR_EXPRESS = -305,   /* a tree holds something the output format cannot express */
     PHL_ERR_EMPTY = -306,     /* an operation needs at least one tree */
+    PHL_ERR_CHANGED = -307,   /* the data are not those that a run was begun with */
     PHL_ERR_OPEN = -401,      /* a file or folder cannot be opened, or holds no trees */
     PHL_ERR_READ = -402,      /* reading failed */
     PHL_ERR_WRITE = -403,     /* writing failed (disk full, no permission, ...) */
@@ -477,6 +478,50 @@ PHL_API phl_status phl_train(const phl_forest *forest, const phl_train_options *
                              phl_run **run, phl_error *error);
 
 PHL_API void phl_run_free(phl_run *run);
+
+/* ---- Training into a file ---- */
+
+typedef struct phl_file_options {
+    bool replace;              /* an existing file, once the first iteration is done */
+    bool no_embed;             /* leave the trees out: phl_resume then needs them */
+    double checkpoint_seconds; /* 30: at most so often; 0: after every iteration */
+} phl_file_options;
+
+PHL_API void phl_file_options_init(phl_file_options *options);
+
+/* phl_train with a run file that holds what was reached so far.  The file is made after the first
+ * iteration and brought up to date, one transaction each, every so many seconds for each class and
+ * chain and when one ends; a program killed at any moment leaves a file that phl_resume goes on from,
+ * to the very model it would have given.  Others may read the run meanwhile; another training on it
+ * is refused.  Cancelled: after a last checkpoint, status PHL_OK and a run whose stop reason is
+ * "interrupted"; classes that had not begun have no draws.  When writing fails, what was written last
+ * stays good.  A NULL `file` means the defaults. */
+PHL_API phl_status phl_train_file(const phl_forest *forest, const phl_train_options *options,
+                                  const phl_file_options *file, const char *path, phl_run **run,
+                                  phl_error *error);
+
+typedef struct phl_resume_options {
+    int threads;               /* 0: all cores; the result does not depend on it */
+    size_t iterations;         /* 0: as configured; more: extend the run, finished or not */
+    const phl_forest *forest;  /* the trees it was begun with; NULL: those in the file */
+    double checkpoint_seconds; /* 30 */
+    phl_progress_fn progress;
+    phl_report_fn report;
+    phl_cancel_fn cancel;
+    void *context;
+} phl_resume_options;
+
+PHL_API void phl_resume_options_init(phl_resume_options *options);
+
+/* Go on with a training that was interrupted, for every class and chain from its last checkpoint and
+ * with the same random streams: the result is, to the bit, that of a training that was not
+ * interrupted.  A finished run is returned as it is, unless it is to be extended: EM fits that ended
+ * at the limit go on; chains go on with the configured warm-up and annealing behind them, draws kept
+ * so far stay, and as many again are spread over the iterations that are new (with soft clustering,
+ * of the soft stage).  PHL_ERR_CHANGED when the trees are others; PHL_ERR_WRITE when another training
+ * is at work on the file; PHL_ERR_FORMAT when another version wrote the checkpoint. */
+PHL_API phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
+                              phl_error *error);
 
 /* Write to a new file (an existing one only with `replace`), complete or not at all. */
 PHL_API phl_status phl_run_save(const phl_run *run, const char *path, bool replace,

@@ -1,8 +1,10 @@
 /* text.c - UTF-8 checks and a growing text buffer; see text.h. */
 #include "base/text.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -104,8 +106,7 @@ void phl_text_clear(phl_text *text)
     memset(text, 0, sizeof *text);
 }
 
-phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length,
-                                phl_error *error)
+phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length, phl_error *error)
 {
     phl_status status = phl_text_append(text, "\"", 1, error);
     size_t plain = 0; /* start of the run not yet copied */
@@ -143,6 +144,106 @@ phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length
         status = phl_text_append(text, bytes + plain, length - plain, error);
     }
     return status == PHL_OK ? phl_text_append(text, "\"", 1, error) : status;
+}
+
+/* Four hexadecimal digits, or -1. */
+static long hex4(const char *at)
+{
+    long value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = at[i];
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0) {
+            return -1;
+        }
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+static size_t encode_utf8(uint32_t point, char out[4])
+{
+    if (point < 0x80) {
+        out[0] = (char)point;
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = (char)(0xc0 | point >> 6);
+        out[1] = (char)(0x80 | (point & 0x3f));
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = (char)(0xe0 | point >> 12);
+        out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (point & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | point >> 18);
+    out[1] = (char)(0x80 | (point >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (point >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (point & 0x3f));
+    return 4;
+}
+
+size_t phl_json_escape(const char *at, const char **end, char out[4], const char **remedy)
+{
+    static const char letters[] = "\"\\/bfnrt";
+    static const char values[] = "\"\\/\b\f\n\r\t";
+    const char *letter = at[1] == '\0' ? NULL : strchr(letters, at[1]);
+    *remedy = NULL;
+    if (letter != NULL) {
+        out[0] = values[letter - letters];
+        *end = at + 2;
+        return 1;
+    }
+    long unit = at[1] == 'u' ? hex4(at + 2) : -1;
+    if (unit <= 0) {
+        *remedy = unit == 0 ? "names cannot hold NUL" : NULL;
+        return 0;
+    }
+    uint32_t point = (uint32_t)unit;
+    const char *behind = at + 6;
+    if (point >= 0xd800 && point < 0xe000) { /* one half of a pair */
+        long second =
+            point < 0xdc00 && behind[0] == '\\' && behind[1] == 'u' ? hex4(behind + 2) : -1;
+        if (second < 0xdc00 || second >= 0xe000) {
+            *remedy = "of a pair both halves are needed: \\ud83d\\ude00";
+            return 0;
+        }
+        point = 0x10000 + ((point - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
+        behind += 6;
+    }
+    *end = behind;
+    return encode_utf8(point, out);
+}
+
+/* The thread's locale is put aside for the time of a conversion. */
+double phl_text_to_double(const char *text, const char **end)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t own = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+    char *behind;
+    double number = strtod(text, &behind);
+    *end = behind;
+    if (plain != (locale_t)0) {
+        (void)uselocale(own);
+        freelocale(plain);
+    }
+    return number;
+}
+
+void phl_text_of_double(double number, char out[32])
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t own = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+    (void)snprintf(out, 32, "%.17g", number);
+    if (plain != (locale_t)0) {
+        (void)uselocale(own);
+        freelocale(plain);
+    }
 }
 
 char *phl_excerpt(const char *text, size_t length, char *out)

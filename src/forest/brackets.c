@@ -13,8 +13,7 @@
 /* Bytes that end an unquoted name. */
 static bool ends_name(char byte)
 {
-    return byte == ' ' || byte == '\t' || byte == '(' || byte == ')' || byte == '"' ||
-           byte == '\n';
+    return byte == ' ' || byte == '\t' || byte == '(' || byte == ')' || byte == '"' || byte == '\n';
 }
 
 struct parse {
@@ -42,8 +41,8 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
                             what);
     }
     phl_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
-    return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found '%s', expected %s",
-                        excerpt, what);
+    return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found '%s', expected %s", excerpt,
+                        what);
 }
 
 static phl_status name_too_long(struct parse *parse, const char *at, phl_error *error)
@@ -53,84 +52,15 @@ static phl_status name_too_long(struct parse *parse, const char *at, phl_error *
                         (unsigned long long)parse->reader->options->max_name);
 }
 
-/* Four hexadecimal digits, or -1. */
-static long hex4(const char *at)
-{
-    long value = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = at[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
-        if (digit < 0) {
-            return -1;
-        }
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
-static size_t encode_utf8(uint32_t point, char out[4])
-{
-    if (point < 0x80) {
-        out[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = (char)(0xc0 | point >> 6);
-        out[1] = (char)(0x80 | (point & 0x3f));
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = (char)(0xe0 | point >> 12);
-        out[1] = (char)(0x80 | (point >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (point & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | point >> 18);
-    out[1] = (char)(0x80 | (point >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (point >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (point & 0x3f));
-    return 4;
-}
-
-/* Decode one escape at `at` (behind the backslash) into parse->name; *end is behind it. */
+/* Decode the escape whose backslash is at `at` into parse->name; *end is behind it. */
 static phl_status decode_escape(struct parse *parse, const char *at, const char **end,
                                 phl_error *error)
 {
-    static const char letters[] = "\"\\/bfnrt";
-    static const char values[] = "\"\\/\b\f\n\r\t";
-    const char *letter = *at == '\n' ? NULL : strchr(letters, *at);
-    if (letter != NULL) {
-        *end = at + 1;
-        return phl_text_append(&parse->name, &values[letter - letters], 1, error);
-    }
-    long unit = *at == 'u' ? hex4(at + 1) : -1;
-    const char *behind = at + 5;
-    uint32_t point = (uint32_t)unit;
-    if (unit >= 0xd800 && unit < 0xdc00) { /* the first half of a pair */
-        long second = behind[0] == '\\' && behind[1] == 'u' ? hex4(behind + 2) : -1;
-        if (second >= 0xdc00 && second < 0xe000) {
-            point = 0x10000 + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
-            behind += 6;
-        } else {
-            unit = -1;
-        }
-    } else if (unit >= 0xdc00 && unit < 0xe000) {
-        unit = -1;
-    }
-    if (unit <= 0) {
-        bool half = *at == 'u' && (at[1] == 'd' || at[1] == 'D'); /* of a pair, if it is hex */
-        return expected(parse, at - 1, "an escape as in JSON (\\n, \\t, \\\", \\\\, \\u0041, ...)",
-                        unit == 0 ? "names cannot hold NUL"
-                        : half    ? "of a pair both halves are needed: \\ud83d\\ude00"
-                                  : NULL,
-                        error);
-    }
     char bytes[4];
-    *end = behind;
-    return phl_text_append(&parse->name, bytes, encode_utf8(point, bytes), error);
+    const char *remedy;
+    size_t size = phl_json_escape(at, end, bytes, &remedy);
+    return size == 0 ? expected(parse, at, PHL_JSON_ESCAPES, remedy, error)
+                     : phl_text_append(&parse->name, bytes, size, error);
 }
 
 /* A quoted name from its opening quote; *end is behind its closing one. */
@@ -160,7 +90,7 @@ static phl_status read_quoted(struct parse *parse, const char *at, const char **
             return expected(parse, at, "a closing quote", "write a line end inside quotes as \\n",
                             error);
         }
-        status = decode_escape(parse, at + 1, &at, error);
+        status = decode_escape(parse, at, &at, error);
         if (status != PHL_OK) {
             return status;
         }
@@ -175,12 +105,12 @@ static phl_status read_label(struct parse *parse, const char *at, const char **e
     if (*at == '"') {
         phl_status status = read_quoted(parse, at, end, error);
         if (status == PHL_OK && !ends_name(**end)) {
-            status = expected(parse, *end, "a space or a bracket behind a quoted label", NULL,
-                              error);
+            status =
+                expected(parse, *end, "a space or a bracket behind a quoted label", NULL, error);
         }
         return status != PHL_OK ? status
-                                : phl_builder_label(builder, parse->name.bytes,
-                                                    parse->name.length, label, error);
+                                : phl_builder_label(builder, parse->name.bytes, parse->name.length,
+                                                    label, error);
     }
     const char *behind = at;
     while (!ends_name(*behind)) {
@@ -256,8 +186,7 @@ static phl_status read_class(struct parse *parse, const char *at, const char **e
     }
     if (*behind != '\t') {
         return expected(parse, behind, "a tab between class and tree",
-                        behind == at ? NULL : "quote a class that holds spaces or brackets",
-                        error);
+                        behind == at ? NULL : "quote a class that holds spaces or brackets", error);
     }
     *end = behind + 1;
     return PHL_OK;
@@ -336,8 +265,7 @@ static phl_status read_tree(struct parse *parse, const char *line, phl_text *scr
         at++;
     }
     if (*at != '\n') {
-        return expected(parse, at, "the end of the line behind the tree", "one tree a line",
-                        error);
+        return expected(parse, at, "the end of the line behind the tree", "one tree a line", error);
     }
     phl_span no_id = {NULL, 0};
     return phl_reader_end_tree(parse->reader, class_name, 1.0, no_id, parse->lines.number, error);
@@ -394,8 +322,7 @@ static bool recognise_brackets(const char *text, size_t length)
             continue;
         }
         const char *tab = memchr(line, '\t', size);
-        return line[0] == '(' ||
-               (tab != NULL && (size_t)(tab - line) + 1 < size && tab[1] == '(');
+        return line[0] == '(' || (tab != NULL && (size_t)(tab - line) + 1 < size && tab[1] == '(');
     }
     return false;
 }
@@ -461,9 +388,8 @@ static phl_status write_brackets(phl_writer *writer, size_t tree, phl_error *err
             status = phl_output_string(output, visit.depth > 0 ? " (" : "(", error);
         }
         if (status == PHL_OK) {
-            status = visit.label < 0
-                         ? phl_output_write(output, "?", 1, error)
-                         : write_name(output, &forest->labels, visit.label, error);
+            status = visit.label < 0 ? phl_output_write(output, "?", 1, error)
+                                     : write_name(output, &forest->labels, visit.label, error);
         }
         depth++;
     }

@@ -299,11 +299,12 @@ static int compare_slots(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static phl_status sort_links(phl_link *links, size_t n, phl_error *error)
+static phl_status sort_links(phl_builder *builder, phl_link *links, size_t n, phl_error *error)
 {
     qsort(links, n, sizeof *links, compare_slots);
     for (size_t i = 1; i < n; i++) {
         if (links[i].slot == links[i - 1].slot) {
+            builder->double_slot = links[i].slot;
             return phl_raise(error, PHL_ERR_SYNTAX, "give every child a slot of its own",
                              "two children in slot %u", links[i].slot);
         }
@@ -327,7 +328,7 @@ phl_status phl_builder_close(phl_builder *builder, phl_error *error)
                       sizeof *builder->pending, error);
     if (status == PHL_OK) {
         links = builder->pending + frame->first_pending;
-        status = frame->unsorted ? sort_links(links, n, error) : PHL_OK;
+        status = frame->unsorted ? sort_links(builder, links, n, error) : PHL_OK;
     }
     uint32_t subtree;
     if (status == PHL_OK) {

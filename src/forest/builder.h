@@ -44,7 +44,8 @@ struct phl_builder {
     size_t depth, frame_capacity;
     phl_link *pending;
     size_t n_pending, pending_capacity;
-    uint64_t tree_nodes; /* nodes opened in the tree under construction */
+    uint32_t double_slot; /* of two children, when closing a node failed over them */
+    uint64_t tree_nodes;  /* nodes opened in the tree under construction */
 
     /* Trees; as in struct phl_forest. */
     size_t n_trees, root_capacity, class_capacity, file_capacity, line_capacity, weight_capacity,

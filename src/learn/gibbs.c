@@ -543,8 +543,11 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
     uint32_t n = params->n_modes;
     phl_mode modes[PHL_MAX_MODES];
     memset(modes, 0, sizeof modes);
+    if (n == 0) {
+        gibbs->options.fixed_partitions = true; /* nothing to soften, and k stays as it is */
+    }
     if (params->soft || n == 0) {
-        return PHL_OK; /* nothing to soften */
+        return PHL_OK;
     }
     double *core = phl_alloc(cells, sizeof *core, error);
     phl_status status = core == NULL ? PHL_ERR_MEMORY : PHL_OK;

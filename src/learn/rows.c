@@ -16,21 +16,24 @@ static phl_status choose_eligible(phl_rows *rows, double support, phl_error *err
     const phl_forest *forest = rows->index->forest;
     uint32_t slots = rows->index->slots;
     double internal = 0.0;
+    double *times = NULL;
+    phl_status status = phl_count_occurrences(forest, NULL, &times, error);
     double *filled = phl_alloc_zero((size_t)slots + 1, sizeof *filled, error);
     rows->eligible = phl_alloc(slots, sizeof *rows->eligible, error);
-    if (filled == NULL || rows->eligible == NULL) {
+    if (status != PHL_OK || filled == NULL || rows->eligible == NULL) {
+        phl_free(times);
         phl_free(filled);
         return PHL_ERR_MEMORY;
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
-        double times = (double)forest->multiplicity[s];
-        internal += forest->leaf_slot[s] == 0 ? times : 0.0;
+        internal += forest->leaf_slot[s] == 0 ? times[s] : 0.0;
         for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
             if (forest->links[k].slot <= slots) {
-                filled[forest->links[k].slot] += times;
+                filled[forest->links[k].slot] += times[s];
             }
         }
     }
+    phl_free(times);
     for (uint32_t slot = 1; slot <= slots; slot++) {
         if (filled[slot] > 0.0 && filled[slot] >= support * internal) {
             rows->eligible[rows->n_eligible++] = slot;

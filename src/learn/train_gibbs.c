@@ -157,15 +157,26 @@ static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
     return phl_task_add_draw(task, &draw, error);
 }
 
-static void fill_moves(phl_gibbs *gibbs, phl_trace_row *row)
+/* Moves since the last row.  Of the paper's sampler: states of trees, sizes of slots. */
+static void fill_moves(const struct chain *chain, phl_trace_row *row)
 {
-    phl_partitions *partitions = gibbs->partitions;
+    phl_partitions *partitions = chain->gibbs->partitions;
     phl_move_count *const moves[PHL_MOVE_TYPES] = {&partitions->reassigned, &partitions->split,
                                                    &partitions->merged, &partitions->carried};
     for (int i = 0; i < PHL_MOVE_TYPES; i++) {
         row->tried[i] = (uint32_t)moves[i]->tried;
         row->changed[i] = (uint32_t)moves[i]->changed;
         moves[i]->tried = moves[i]->changed = 0;
+    }
+    phl_seed *seed = chain->seed;
+    if (seed != NULL) {
+        memset(row->tried, 0, sizeof row->tried);
+        memset(row->changed, 0, sizeof row->changed);
+        row->tried[0] = (uint32_t)seed->trees_tried;
+        row->changed[0] = (uint32_t)seed->trees_taken;
+        row->tried[1] = (uint32_t)seed->sizes_tried;
+        row->changed[1] = (uint32_t)seed->sizes_taken;
+        seed->trees_tried = seed->trees_taken = seed->sizes_tried = seed->sizes_taken = 0;
     }
 }
 
@@ -203,7 +214,7 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
     for (uint32_t e = 0; e < gibbs->partitions->n_eligible; e++) {
         row.sum_size += gibbs->partitions->size[e];
     }
-    fill_moves(gibbs, &row);
+    fill_moves(chain, &row);
     if (is_kept(task->training, schedule, gibbs->iteration)) {
         status = keep_draw(task, gibbs, error);
     }
@@ -221,7 +232,7 @@ static phl_status run_chain(phl_task *task, const struct chain *chain,
     phl_status status = PHL_OK;
     bool go_on = true;
     while (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
-        if (gibbs->iteration == schedule->soften) {
+        if (gibbs->iteration >= schedule->soften) { /* does nothing the second time */
             status = phl_gibbs_soften(gibbs, error);
         }
         if (status == PHL_OK) {

@@ -199,6 +199,26 @@ void phl_index_free(phl_index *index)
     phl_free(index);
 }
 
+phl_status phl_count_occurrences(const phl_forest *forest, const double *tree_weight,
+                                 double **times, phl_error *error)
+{
+    double *made = phl_alloc_zero(forest->n_subtrees, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        made[forest->tree_root[tree]] +=
+            tree_weight != NULL ? tree_weight[tree] : phl_tree_weight(forest, tree);
+    }
+    for (size_t s = forest->n_subtrees; s-- > 0;) { /* parents before children */
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            made[forest->links[k].child] += made[s];
+        }
+    }
+    *times = made;
+    return PHL_OK;
+}
+
 phl_status phl_map_labels(const phl_forest *forest, const phl_alphabet *labels, uint32_t **rows,
                           phl_error *error)
 {

@@ -57,28 +57,23 @@ double phl_shape_tree(const phl_params *params, const phl_forest *forest, const 
 phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight,
                             phl_params *counts, phl_error *error)
 {
-    double *times = phl_alloc_zero(forest->n_subtrees, sizeof *times, error);
-    if (times == NULL) {
-        return PHL_ERR_MEMORY;
+    double *times = NULL;
+    phl_status status = phl_count_occurrences(forest, tree_weight, &times, error);
+    if (status != PHL_OK) {
+        return status;
     }
     double internal = 0.0;
     for (size_t tree = 0; tree < forest->n_trees; tree++) {
         double weight = tree_weight != NULL ? tree_weight[tree] : phl_tree_weight(forest, tree);
-        uint32_t root = forest->tree_root[tree];
-        times[root] += weight;
-        counts->root_kind[is_leaf(forest, root) ? 0 : 1] += weight;
+        counts->root_kind[is_leaf(forest, forest->tree_root[tree]) ? 0 : 1] += weight;
     }
     for (size_t s = forest->n_subtrees; s-- > 0;) {
-        if (is_leaf(forest, (uint32_t)s)) {
-            continue;
-        }
-        internal += times[s];
+        internal += is_leaf(forest, (uint32_t)s) ? 0.0 : times[s];
         for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-            uint32_t child = forest->links[k].child;
-            times[child] += times[s];
             if (forest->links[k].slot <= counts->slots) {
                 size_t row = 3 * (size_t)(forest->links[k].slot - 1);
-                counts->shape[row + (is_leaf(forest, child) ? LEAF : INTERNAL)] += times[s];
+                bool leaf = is_leaf(forest, forest->links[k].child);
+                counts->shape[row + (leaf ? LEAF : INTERNAL)] += times[s];
             }
         }
     }

@@ -38,6 +38,8 @@ phl_status phl_database_open_writing(const char *path, phl_database *database, p
 phl_status phl_database_begin(const phl_database *database, phl_error *error);
 /* Commit what was begun, or take it back when `status` is a failure.  Returns the first failure. */
 phl_status phl_database_end(const phl_database *database, phl_status status, phl_error *error);
+/* Does a write-ahead log lie beside the file (behind symbolic links)? */
+bool phl_database_has_log(const phl_database *database);
 /* Fold the write-ahead log back into the one file; put off as long as somebody reads. */
 void phl_database_fold(const phl_database *database);
 phl_status phl_database_execute(const phl_database *database, const char *sql, phl_error *error);

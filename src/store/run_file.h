@@ -44,10 +44,13 @@ phl_status phl_trace_write(const phl_database *database, sqlite3_stmt *insert, i
 phl_status phl_run_lock(const char *path, int *lock, phl_error *error);
 void phl_run_unlock(int *lock); /* fine on -1 */
 
-/* phl_run_save with a forest of the caller's.  *lock is the lock on the file that is replaced, or -1;
- * on success it is the lock on the new one. */
-phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, const char *path,
-                             bool replace, int *lock, phl_error *error);
+/* phl_run_save with a forest of the caller's (or NULL), and with what `more` (or NULL) writes in the
+ * same transaction.  *lock is the lock on the file that is replaced, or -1; on success it is the lock
+ * on the new one. */
+typedef phl_status (*phl_more_fn)(const phl_database *database, void *context, phl_error *error);
+phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, phl_more_fn more,
+                             void *context, const char *path, bool replace, int *lock,
+                             phl_error *error);
 
 /* ---- One draw: draw_store.c ------------------------------------------------------------------ */
 

@@ -182,13 +182,16 @@ void phl_run_unlock(int *lock)
 }
 
 /* The complete run in a file of its own, closed. */
-static phl_status write_file(const phl_run *run, const phl_forest *forest, const char *file,
-                             const char *path, phl_error *error)
+static phl_status write_file(const phl_run *run, const phl_forest *forest, phl_more_fn more,
+                             void *context, const char *file, const char *path, phl_error *error)
 {
     phl_database database = {0};
     phl_status status = phl_database_create(file, path, &database, error);
     if (status == PHL_OK) {
         status = phl_run_write(&database, run, forest, error);
+    }
+    if (status == PHL_OK && more != NULL) {
+        status = more(&database, context, error);
     }
     if (status == PHL_OK) {
         status = phl_database_commit(&database, error);
@@ -197,8 +200,9 @@ static phl_status write_file(const phl_run *run, const phl_forest *forest, const
     return status;
 }
 
-phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, const char *path,
-                             bool replace, int *lock, phl_error *error)
+phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, phl_more_fn more,
+                             void *context, const char *path, bool replace, int *lock,
+                             phl_error *error)
 {
     char *target = NULL, *temporary = NULL;
     mode_t mode = 0;
@@ -219,7 +223,7 @@ phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, const
         return status;
     }
     int new_lock = -1;
-    status = write_file(run, forest, temporary, path, error);
+    status = write_file(run, forest, more, context, temporary, path, error);
     if (status == PHL_OK) {
         status = phl_run_lock(temporary, &new_lock, error);
     }
@@ -244,7 +248,7 @@ phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, const
 phl_status phl_run_save(const phl_run *run, const char *path, bool replace, phl_error *error)
 {
     int lock = -1;
-    phl_status status = phl_run_make_file(run, run->forest, path, replace, &lock, error);
+    phl_status status = phl_run_make_file(run, run->forest, NULL, NULL, path, replace, &lock, error);
     phl_run_unlock(&lock);
     return status;
 }

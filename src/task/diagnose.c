@@ -61,8 +61,9 @@ static uint64_t half_of_trace(const phl_run *run)
     return longest / 2;
 }
 
-/* The draws of a run with soft clustering come from its second stage, which is as long as what
- * follows the warm-up of the first and has a warm-up of half of that (train_gibbs.c). */
+/* The draws of a run with soft clustering come from its second stage, which begins behind the
+ * iterations first asked for, is as long as what follows the warm-up of the first stage, and has a
+ * warm-up of half of that (train_gibbs.c). */
 static phl_plan read_plan(const phl_run *run)
 {
     phl_plan plan = {.gibbs = run->kind == PHL_TF};
@@ -74,7 +75,10 @@ static phl_plan read_plan(const phl_run *run)
     plan.seed = is_text(config, "sampler", "seed");
     plan.warmup = json_is_integer(json_object_get(config, "warmup")) ? number_in(config, "warmup")
                                                                      : half_of_trace(run);
-    uint64_t iterations = number_in(config, "iterations");
+    const json_t *first = json_array_get(json_object_get(config, "earlier"), 0); /* if extended */
+    uint64_t iterations = first != NULL && json_integer_value(first) > 0
+                              ? (uint64_t)json_integer_value(first)
+                              : number_in(config, "iterations");
     if (is_text(config, "clustering", "soft") && iterations > plan.warmup) {
         plan.warmup = iterations + (iterations - plan.warmup) / 2;
     }

@@ -205,26 +205,25 @@ static phl_status note_left_out(phl_class_diagnosis *made, phl_error *error)
     return status;
 }
 
-static bool same_slots(const phl_chain_diagnosis *a, const phl_chain_diagnosis *b)
-{
-    return a->n_slots == b->n_slots &&
-           memcmp(a->slots, b->slots, a->n_slots * sizeof *a->slots) == 0 &&
-           memcmp(a->sizes, b->sizes, a->n_slots * sizeof *a->sizes) == 0;
-}
-
+/* Chains that go through several numbers of slots, or sizes, need not stand at the same ones in
+ * most of their draws; chains that do not, should. */
 static phl_status note_slots(phl_class_diagnosis *made, phl_error *error)
 {
+    bool slots = made->quantities[PHL_ACTIVE_SLOTS].verdict != PHL_FINE;
+    bool sizes = slots && made->quantities[PHL_SUM_OF_SIZES].verdict != PHL_FINE;
     const phl_chain_diagnosis *first = NULL;
-    for (size_t c = 0; c < made->n_chains; c++) {
+    for (size_t c = 0; slots && c < made->n_chains; c++) {
         const phl_chain_diagnosis *chain = &made->chains[c];
         if (chain->slots == NULL) {
             continue; /* no draw was kept */
         }
-        if (first != NULL && !same_slots(first, chain)) {
+        first = first != NULL ? first : chain;
+        size_t n = first->n_slots;
+        if (n != chain->n_slots || memcmp(first->slots, chain->slots, n * sizeof *chain->slots) ||
+            (sizes && memcmp(first->sizes, chain->sizes, n * sizeof *chain->sizes))) {
             return say(made, false, "chains differ in the slots they use, or in their sizes", NULL,
                        error);
         }
-        first = chain;
     }
     return PHL_OK;
 }
@@ -347,6 +346,11 @@ static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
         near += best->log_joint - made->chains[c].log_joint <= 1e-4 * fabs(best->log_joint);
     }
     phl_text text = {0};
+    if (near == made->n_chains) {
+        phl_status same = phl_text_append_format(
+            &text, error, "all %zu restarts end within 0.01 %% of %.8g", near, best->log_joint);
+        return add_finding(made, false, &text, same, NULL, error);
+    }
     phl_status status = phl_text_append_format(
         &text, error,
         "restart %u of %zu is the best, with %.8g; the worst is %.3g below, %zu %s "

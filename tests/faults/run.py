@@ -150,22 +150,21 @@ def plant(text, old, new, what):
     return re.sub(pattern, lambda _: new, text)
 
 
-def summary(test, done):
+def summary(done):
     """What a test said, in a few words."""
     if done.returncode == 0:
         return "passed"
     text = done.stdout + done.stderr
     if done.returncode < 0:
         return f"crashed (signal {-done.returncode})"
-    if test == "gibbs_invariance":
-        zs = [(abs(float(z)), feature, kernel) for kernel, feature, z in
-              re.findall(r"^  \w+, ([^:]+): feature '([^']+)' z = (-?[\d.]+)", text, re.M)]
-        faults = sum(int(n) for n in re.findall(r"(\d+) states of the sampler were inconsistent", text))
-        words = [f"|z| {max(zs)[0]:.0f} ({max(zs)[2]}: {max(zs)[1]})"] if zs else []
-        words += [f"{faults} inconsistent states"] if faults else []
-        return "; ".join(words) or "failed"
-    found = re.search(r"(chance [^ \n]+|which is impossible)$", text, re.M)
-    return found.group(1) if found else "failed"
+    zs = [(abs(float(z)), feature, kernel) for kernel, feature, z in
+          re.findall(r"^  \w+, ([^:]+): feature '([^']+)' z = (-?[\d.]+)", text, re.M)]
+    faults = sum(int(n) for n in re.findall(r"(\d+) states of the sampler were inconsistent", text))
+    words = [f"|z| {max(zs)[0]:.0f} ({max(zs)[2]}: {max(zs)[1]})"] if zs else []
+    words += [f"{faults} inconsistent states"] if faults else []
+    errors = re.findall(r"^(?:\[ +ERROR +\] --- |ERROR: )(?!\[)(.*\S)$", text, re.M)
+    errors = [re.sub(r"^.*(chance [^ ,]+|which is impossible)$", r"\1", line) for line in errors]
+    return "; ".join(words) or (errors or (done.stderr.splitlines() or ["failed"])[-1:])[0][:70]
 
 
 def try_fault(base, objects, name, edits):
@@ -191,7 +190,7 @@ def try_fault(base, objects, name, edits):
             if linked.returncode != 0:
                 sys.exit(f"cannot link {test}:\n{linked.stderr}")
             try:
-                said.append(summary(test, run([program], timeout=1200)))
+                said.append(summary(run([program], timeout=1200)))
             except subprocess.TimeoutExpired:
                 said.append("timed out")
         return name, said

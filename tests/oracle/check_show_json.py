@@ -120,7 +120,7 @@ def digest(run, tables):
     for name, query in tables:
         sha.update(b"T" + struct.pack("<q", len(name)) + name.encode())
         for row in run.execute(query):
-            if name == "meta" and row[0] in ("digest", "digest_trace", "digest_forest"):
+            if name == "meta" and row[0].startswith("digest"):
                 continue
             for value in row:
                 sha.update(value_bytes(value))
@@ -142,6 +142,10 @@ def check_digests(run, meta):
     demand(digest(run, [("forest", "SELECT 0, name, 0, part, dtype, shape, checksum FROM forest "
                                    "ORDER BY name, part")]) == meta["digest_forest"],
            "digest of the forest")
+    demand(digest(run, [("checkpoint", "SELECT class << 32 | chain, name, slot, part, dtype, shape, "
+                                       "checksum FROM checkpoint "
+                                       "ORDER BY class, chain, name, slot, part")])
+           == meta["digest_checkpoint"], "digest of the checkpoint")
     for table in ("tensor", "forest", "checkpoint"):
         for name, checksum, data in run.execute(f"SELECT name, checksum, data FROM {table}"):
             demand(hashlib.sha256(data).digest() == checksum, f"checksum of {name}")

@@ -6,9 +6,8 @@
  * return PHL_ERR_MEMORY, or its proper result where it could do without; nothing may leak, and an
  * output file must be the old one or the new one, with nothing left beside it.
  *
- * What libraries allocate through the library's own functions (expat, zlib) fails too.  zstd and
- * jansson allocate by themselves and are left alone: jansson 2.14 drops bytes of a long string
- * without a word when its buffer cannot grow.
+ * What libraries allocate through the library's own functions (expat, zlib) fails too; zstd
+ * allocates by itself and is left alone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -244,6 +243,35 @@ static char *many_brackets(size_t trees)
     for (size_t i = 0; i < trees; i++) {
         used += (size_t)sprintf(text + used, "c%zu\t(r%zu (\"x y%zu\" _ (l%zu)) (m (n%zu)))\n",
                                 i % 40, i % 70, i, i / 2, i % 90);
+    }
+    return text;
+}
+
+/* The same for JSON: names with escapes that grow, trees that grow, slots before parents. */
+static char *many_objects(size_t trees)
+{
+    char *text = test_malloc(trees * (trees * 20 + 400));
+    size_t used = 0;
+    for (size_t i = 0; i < trees; i++) {
+        char name[200];
+        memset(name, 'x', i);
+        name[i] = '\0';
+        used += (size_t)sprintf(text + used,
+                                "{\"id\":\"\\t%zu%s\",\"class\":\"\\u00e9%zu\",\"weight\":%zu.5,"
+                                "\"label\":[\"r\"",
+                                i, name, i % 40, i);
+        for (size_t k = 0; k < i; k++) {
+            used += (size_t)sprintf(text + used, ",\"\\/%zu\"", k * i % 301);
+        }
+        used += (size_t)sprintf(text + used, ",%zu,null,\"\\n%s\"],\"slot\":[1", i, name);
+        for (size_t k = 0; k < i + 3; k++) {
+            used += (size_t)sprintf(text + used, ",%zu", k % 2 + 1);
+        }
+        used += (size_t)sprintf(text + used, "],\"parent\":[-1");
+        for (size_t k = 0; k < i + 3; k++) {
+            used += (size_t)sprintf(text + used, ",%zu", k / 2);
+        }
+        used += (size_t)sprintf(text + used, "]}\n");
     }
     return text;
 }
@@ -499,7 +527,10 @@ static void test_reading_elastic(void **state)
 static void test_reading_json(void **state)
 {
     (void)state;
+    char *text = many_objects(70);
     read_failures(PHL_FORMAT_JSON, json_text, strlen(json_text));
+    read_failures(PHL_FORMAT_JSON, text, strlen(text));
+    test_free(text);
 }
 
 static void test_reading_xml(void **state)

@@ -71,12 +71,12 @@ static void apply_kernel(kernel k, phl_gibbs *gibbs, phl_rng *rng)
         }
         break;
     case SPLIT_MERGE:
-        for (uint32_t i = 0; i < 3 * W_ELIGIBLE; i++) {
+        for (uint32_t i = 0; i < 8 * W_ELIGIBLE; i++) {
             must(phl_partitions_split_merge(partitions, i % W_ELIGIBLE, 1.0, rng, error));
         }
         break;
     case CARRY:
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 8; i++) {
             must(phl_partitions_carry(partitions, 1.0, rng, error));
         }
         break;

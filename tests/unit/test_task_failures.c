@@ -169,6 +169,14 @@ static phl_status do_sample(const struct setting *setting, phl_error *error)
     return status;
 }
 
+static phl_status do_diagnose(const struct setting *setting, phl_error *error)
+{
+    phl_diagnosis diagnosis = {0};
+    phl_status status = phl_diagnose(setting->run, NULL, &diagnosis, error);
+    phl_diagnosis_clear(&diagnosis);
+    return status;
+}
+
 static phl_status do_evaluate(const struct setting *setting, phl_error *error)
 {
     static const uint32_t states[] = {1, 2};
@@ -215,8 +223,8 @@ static void run_failing(operation run, const struct setting *setting, bool for_e
 static void test_failures(void **state)
 {
     (void)state;
-    static const operation operations[] = {do_session,      do_classify, do_score,   do_label,
-                                           do_label_forest, do_sample,   do_evaluate};
+    static const operation operations[] = {do_session,      do_classify, do_score,    do_label,
+                                           do_label_forest, do_sample,   do_evaluate, do_diagnose};
     static const char *const classes[] = {"left", "right"};
     static const char *const text = "left\t(a (b) (c))\n"
                                     "right\t(a _ (b (c) (?)))\n"
@@ -229,6 +237,13 @@ static void test_failures(void **state)
         add_random_draw(setting.run, 0, d, ROWS_PLAIN);
         add_random_draw(setting.per_class, 0, d, ROWS_PLAIN);
         add_random_draw(setting.per_class, 1, d, ROWS_PLAIN);
+    }
+    /* Chains that disagree, for the diagnosis. */
+    for (uint32_t i = 0; i < 40; i++) {
+        phl_trace_row row = {.chain = i / 20, .iteration = i % 20, .temperature = 1.0};
+        row.log_joint = row.chain * 100.0 + i % 3;
+        row.active = row.chain;
+        must(phl_run_add_trace(setting.run, &row, error));
     }
     /* Nothing in the tf model explains label a: the labelling falls back on shapes. */
     for (size_t d = 0; d < 2; d++) {

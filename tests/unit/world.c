@@ -95,7 +95,7 @@ static size_t pick(phl_rng *rng, const double *weights, size_t count)
 
 static void dirichlet(phl_rng *rng, double concentration, size_t count, double *p)
 {
-    double parameters[16];
+    double parameters[16] = {0};
     for (size_t i = 0; i < count; i++) {
         parameters[i] = concentration;
     }

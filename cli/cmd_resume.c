@@ -1,0 +1,136 @@
+/* cmd_resume.c - phloem resume: go on with a training where it stopped. */
+#include "commands.h"
+#include "forests.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "runs.h"
+#include "terminal.h"
+#include "training.h"
+
+#include <string.h>
+
+/* The trees of --data, if it is given. */
+static int read_data(const cli_arguments *parsed, phl_forest **forest)
+{
+    size_t n = 0;
+    const char *const *paths = arguments_list(parsed, "data", &n);
+    return n == 0 ? EXIT_OK : forest_read_paths(parsed, paths, n, forest, NULL);
+}
+
+/* What the run is and whether there is anything to do; learns whether it samples. */
+static int look(const cli_arguments *parsed, const char *path, progress_line *line, bool *finished)
+{
+    phl_run *run = NULL;
+    int code = run_open(parsed, &run);
+    if (code == EXIT_OK) {
+        const char *config = phl_run_meta(run, "config");
+        line->chains = config && strstr(config, "\"learner\":\"gibbs\"");
+        *finished = !training_interrupted(run) && !arguments_given(parsed, "iterations");
+        if (!arguments_flag(parsed, "quiet") && !*finished) {
+            terminal_message("%s: model %s, %u states", path, phl_kind_name(phl_run_kind(run)),
+                             (unsigned)phl_run_states(run));
+        }
+    }
+    phl_run_free(run);
+    return code;
+}
+
+static int resume(const cli_arguments *parsed, const char *path, const phl_forest *forest,
+                  bool finished, progress_line *line)
+{
+    phl_run *run = NULL;
+    phl_error error = {0};
+    phl_resume_options options;
+    bool chains = line->chains;
+    int code;
+    phl_resume_options_init(&options);
+    options.threads = threads_of(parsed);
+    options.iterations = (size_t)arguments_integer(parsed, "iterations");
+    options.forest = forest;
+    options.checkpoint_seconds = arguments_real(parsed, "checkpoint");
+    options.progress = progress_training;
+    options.report = progress_report;
+    options.cancel = interrupt_asked;
+    options.context = line;
+    progress_begin(line, arguments_flag(parsed, "quiet"));
+    line->chains = chains;
+    interrupt_poll(true);
+    phl_status status = phl_resume(path, &options, &run, &error);
+    progress_end(line);
+    if (status != PHL_OK) {
+        code = library_error(parsed->command, &error);
+    } else {
+        code = finished ? EXIT_OK : training_end(parsed, run, path);
+    }
+    interrupt_poll(false);
+    phl_run_free(run);
+    return code;
+}
+
+static int run_resume(const cli_arguments *parsed)
+{
+    const char *path = parsed->operands[0];
+    progress_line line = {0};
+    phl_forest *forest = NULL;
+    bool finished = false;
+    int code = look(parsed, path, &line, &finished);
+    if (code == EXIT_OK && finished && !arguments_flag(parsed, "quiet")) {
+        terminal_message("%s is finished; --iterations N lets it go on", path);
+    }
+    if (code == EXIT_OK && !finished) {
+        code = read_data(parsed, &forest);
+    }
+    if (code == EXIT_OK) {
+        code = resume(parsed, path, forest, finished, &line);
+    }
+    phl_forest_free(forest);
+    return code;
+}
+
+static const cli_option resume_rows[] = {
+    {.name = "iterations",
+     .letter = 'i',
+     .type = OPTION_INTEGER,
+     .argument = "N",
+     .least = 1,
+     .most = 1000000000,
+     .fallback_note = "as it was begun",
+     .help = "go on to N iterations in all, also with a run that is finished"},
+    {.name = "data",
+     .type = OPTION_LIST,
+     .argument = "IN,...",
+     .help = "the trees it was begun with, for a run that does not hold them; others are refused"},
+    OPTION_CHECKPOINT_ROW,
+};
+static const option_group resume_options = {"Resuming", resume_rows,
+                                            sizeof resume_rows / sizeof *resume_rows};
+static const option_group *const groups[] = {&resume_options, &reading_options, &reading_formats,
+                                             &reading_caps,   &general_options, NULL};
+
+static const example examples[] = {
+    {"go on after Ctrl-C, a crash or a power cut", "phloem resume trees.run"},
+    {"more iterations for a run that is finished", "phloem resume trees.run --iterations 1000"},
+    {"a run that was trained with --no-embed", "phloem resume small.run --data train.trees"},
+    {NULL, NULL}};
+
+const cli_command command_resume = {
+    .name = "resume",
+    .summary = "go on with a training where it stopped",
+    .description =
+        "Goes on with every class and chain (or random start) of a run from its last checkpoint. "
+        "The result is, to the bit, the model that an uninterrupted training gives, on any number "
+        "of threads. How to train stands in the run, and so do the trees, unless it was trained "
+        "with --no-embed.\n\n"
+        "With --iterations a finished run goes on too. EM continues where it stopped at the limit. "
+        "Sampling keeps the warm-up and annealing it had and the draws kept so far, and spreads as "
+        "many again (--keep) over the iterations that are new; with soft clustering they belong to "
+        "the soft stage.\n\n"
+        "Checkpoints are good only in the version of phloem that wrote them.",
+    .operands = "RUN",
+    .operand_help = "a file written by 'phloem train'",
+    .least_operands = 1,
+    .most_operands = 1,
+    .groups = groups,
+    .examples = examples,
+    .run = run_resume,
+};

@@ -1,0 +1,387 @@
+/* run_resume.c - going on with a training from its run file; see phl_resume in phloem.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "learn/train_options.h"
+#include "store/checkpoint.h"
+
+/* What is known about the run before training goes on. */
+struct resumption {
+    const char *path;
+    phl_run *known;     /* as it lies in the file */
+    phl_forest *forest; /* from the file; NULL: the caller's is used */
+    phl_train_config config;
+    bool extended;
+    phl_directory directory;
+    phl_database database; /* open for reading while states are restored */
+    phl_run_writer writer;
+};
+
+/* ---------------------------------------------------------------------------------------------
+ * What the file says
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status raise_here(const struct resumption *r, phl_error *error, phl_status status,
+                             const char *remedy, const char *message)
+{
+    phl_position position = {r->path, 0, 0};
+    return phl_raise_at(error, status, position, remedy, "%s", message);
+}
+
+static phl_status read_config(struct resumption *r, phl_error *error)
+{
+    const char *text = phl_run_meta(r->known, "config");
+    const char *seed = phl_run_meta(r->known, "seed");
+    const char *version = phl_run_meta(r->known, "version");
+    phl_position position = {r->path, 0, 0};
+    if (text == NULL || seed == NULL || version == NULL) {
+        return raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
+                          "the run does not say how it was trained");
+    }
+    if (strcmp(version, phl_version()) != 0) {
+        return phl_raise_at(error, PHL_ERR_FORMAT, position,
+                            "resume with that version, or train anew",
+                            "checkpoints are good only in the version that wrote them, which was "
+                            "%.40s; this is %s",
+                            version, phl_version());
+    }
+    phl_status status = phl_train_config_parse(text, &r->config, error);
+    if (status != PHL_OK) {
+        return error == NULL ? status : phl_error_locate(error, position);
+    }
+    phl_train_options *options = &r->config.options;
+    options->seed = strtoull(seed, NULL, 10);
+    options->partition = phl_run_meta(r->known, "partition");
+    options->command_line = phl_run_meta(r->known, "command");
+    options->memory_limit = UINT64_MAX; /* it fitted when it began */
+    if (options->kind != r->known->kind || options->states != r->known->states ||
+        options->per_class != r->known->per_class) {
+        return raise_here(r, error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
+                          "the run is damaged: its configuration is that of another run");
+    }
+    return PHL_OK;
+}
+
+/* More iterations than were asked for before.  What was asked for is remembered: draws kept until
+ * then stay as they are. */
+static phl_status extend(struct resumption *r, size_t iterations, phl_error *error)
+{
+    phl_train_config *config = &r->config;
+    phl_position position = {r->path, 0, 0};
+    if (iterations == 0 || iterations == config->options.iterations) {
+        return PHL_OK;
+    }
+    if (iterations < config->options.iterations) {
+        return phl_raise_at(error, PHL_ERR_ARGUMENT, position, "ask for more than that",
+                            "the run is meant for %zu iterations, which cannot become %zu",
+                            config->options.iterations, iterations);
+    }
+    size_t *earlier = phl_alloc(config->n_earlier + 1, sizeof *earlier, error);
+    if (earlier == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    memcpy(earlier, config->earlier, config->n_earlier * sizeof *earlier);
+    earlier[config->n_earlier++] = config->options.iterations;
+    phl_free(config->earlier);
+    config->earlier = earlier;
+    config->options.iterations = iterations;
+    r->extended = true;
+    return PHL_OK;
+}
+
+static bool same_names(const phl_alphabet *a, const phl_alphabet *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        same = strcmp(phl_alphabet_name(a, i), phl_alphabet_name(b, i)) == 0;
+    }
+    return same;
+}
+
+/* The trees to train on: the caller's if there are any, else the file's. */
+static phl_status find_forest(struct resumption *r, const phl_forest *given,
+                              const phl_forest **forest, phl_error *error)
+{
+    const char *expected = phl_run_meta(r->known, "fingerprint");
+    char found[33];
+    phl_status status = PHL_OK;
+    if (given == NULL) {
+        status = phl_forest_load(&r->database, &r->forest, error);
+        if (status == PHL_OK && r->forest == NULL) {
+            return raise_here(r, error, PHL_ERR_ARGUMENT, "give the trees it was begun with: --data",
+                              "the run does not hold its trees");
+        }
+    }
+    *forest = given == NULL ? r->forest : given;
+    if (status == PHL_OK) {
+        status = phl_forest_fingerprint(*forest, true, found, error);
+    }
+    if (status == PHL_OK &&
+        (expected == NULL || strcmp(expected, found) != 0 ||
+         (*forest)->max_slot != r->known->slots ||
+         !same_names(&(*forest)->labels, &r->known->labels))) {
+        status = raise_here(r, error, PHL_ERR_CHANGED,
+                            "give the same files in the same order, with the same options for "
+                            "reading",
+                            "these are not the trees that the run was begun with");
+    }
+    return status;
+}
+
+static bool is_finished(const phl_run *run)
+{
+    for (size_t i = 0; i < run->n_models; i++) {
+        if (strcmp(run->models[i].stop_reason, PHL_STOP_INTERRUPTED) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Restoring
+ * ------------------------------------------------------------------------------------------- */
+
+/* The trace of a task.  All of it is in the file. */
+static phl_status restore_trace(const phl_run *known, phl_task *task, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < known->n_trace; i++) {
+        const phl_trace_row *row = &known->trace[i];
+        if (row->class_index != task->class_index || row->chain != task->chain) {
+            continue;
+        }
+        status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
+                          sizeof *task->trace, error);
+        if (status == PHL_OK) {
+            task->trace[task->n_trace++] = *row;
+        }
+    }
+    task->trace_saved = task->n_trace;
+    return status;
+}
+
+/* The draws a task has kept: the last ones of its chain.  Others are earlier, from where the chain was
+ * when it was interrupted before there was anything to keep. */
+static phl_status restore_draws(phl_run *known, phl_task *task, phl_error *error)
+{
+    phl_model *model = &known->models[task->class_index];
+    phl_status status = PHL_OK;
+    uint64_t missing = task->from->kept;
+    size_t first = model->n_draws;
+    while (missing > 0 && first > 0) {
+        missing -= model->draws[--first].chain == task->chain;
+    }
+    for (size_t d = first; status == PHL_OK && missing == 0 && d < model->n_draws; d++) {
+        if (model->draws[d].chain == task->chain) {
+            phl_draw draw = model->draws[d];
+            model->draws[d].params = NULL; /* the task's now */
+            status = phl_task_add_draw(task, &draw, error);
+        }
+    }
+    task->draws_saved = task->n_draws;
+    return status;
+}
+
+static phl_status restore_task(struct resumption *r, phl_task *task, phl_error *error)
+{
+    const phl_run *known = r->known;
+    phl_draw_kind kind = {known->kind, false, known->states, known->slots,
+                          (uint32_t)known->labels.count};
+    phl_status status = phl_checkpoint_read(&r->database, &r->directory,
+                                            phl_checkpoint_owner(task->class_index, task->chain),
+                                            &kind, &task->from, error);
+    if (status != PHL_OK || task->from == NULL) {
+        return status;
+    }
+    bool sampled = task->training->options.learner == PHL_LEARNER_GIBBS;
+    status = restore_trace(known, task, error);
+    if (status == PHL_OK) {
+        status = restore_draws(r->known, task, error);
+    }
+    if (status == PHL_OK &&
+        (task->n_trace == 0 || task->trace[task->n_trace - 1].iteration != task->from->iteration ||
+         task->n_draws != task->from->kept || sampled != (task->from->log_lambda0 != NULL))) {
+        status = phl_database_damaged(&r->database, error,
+                                      "a checkpoint that does not fit its trace and draws");
+    }
+    return status;
+}
+
+/* What is asked for now stands in the file before anything is done, so that whoever resumes after a
+ * kill goes on to the same end. */
+static phl_status announce(struct resumption *r, const phl_run *run, phl_error *error)
+{
+    const phl_database *database = &r->writer.database;
+    sqlite3_stmt *update = NULL;
+    phl_status status = phl_database_begin(database, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_database_prepare(database, "UPDATE meta SET value = ?1 WHERE key = 'config'",
+                                  &update, error);
+    if (status == PHL_OK) {
+        (void)sqlite3_bind_text(update, 1, phl_run_meta(run, "config"), -1, SQLITE_STATIC);
+        status = phl_database_run(database, update, error);
+    }
+    (void)sqlite3_finalize(update);
+    if (status == PHL_OK) {
+        status = phl_database_execute(
+            database, "UPDATE class SET stop_reason = '" PHL_STOP_INTERRUPTED "'", error);
+    }
+    if (status == PHL_OK) {
+        status = phl_part_seal(database, PHL_PART_MODELS, error);
+    }
+    return phl_database_end(database, status, error);
+}
+
+/* The clock goes on where it stopped. */
+static void restore_clock(const phl_run *known, phl_training *training)
+{
+    double seconds = 0.0;
+    for (size_t i = 0; i < known->n_trace; i++) {
+        seconds = known->trace[i].seconds > seconds ? known->trace[i].seconds : seconds;
+    }
+    training->began.tv_sec -= (time_t)(seconds < 1e9 ? seconds : 1e9);
+}
+
+/* A phl_keeper's restore. */
+static phl_status restore(phl_training *training, void *context, phl_error *error)
+{
+    struct resumption *r = context;
+    if (training->n_parts != r->known->n_models ||
+        !same_names(&training->run->classes, &r->known->classes)) {
+        return raise_here(r, error, PHL_ERR_CHANGED, NULL,
+                          "the classes are not those that the run was begun with");
+    }
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < training->n_parts * training->n_chains; i++) {
+        status = restore_task(r, &training->tasks[i], error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    restore_clock(r->known, training);
+    phl_directory_clear(&r->directory);
+    phl_database_close(&r->database);
+    status = phl_run_writer_open(&r->writer, error);
+    return status == PHL_OK && r->extended ? announce(r, training->run, error) : status;
+}
+
+/* A phl_keeper's save. */
+static phl_status save(const phl_task *task, const phl_task_state *state, void *context,
+                       phl_error *error)
+{
+    struct resumption *r = context;
+    return phl_run_writer_save(task, state, &r->writer, error);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The call
+ * ------------------------------------------------------------------------------------------- */
+
+void phl_resume_options_init(phl_resume_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->checkpoint_seconds = 30.0;
+}
+
+/* Everything there is to know from the file; *finished: nothing is left to do. */
+static phl_status look(struct resumption *r, const phl_resume_options *options, bool *finished,
+                       phl_error *error)
+{
+    phl_status status = phl_run_open(r->path, &r->known, error);
+    if (status == PHL_OK) {
+        status = read_config(r, error);
+    }
+    if (status == PHL_OK) {
+        status = extend(r, options->iterations, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_database_open(r->path, &r->database, error);
+    }
+    *finished = status == PHL_OK && !r->extended && is_finished(r->known);
+    if (status != PHL_OK || *finished) {
+        return status;
+    }
+    status = phl_part_verify(&r->database, PHL_PART_CHECKPOINT, error);
+    if (status == PHL_OK) {
+        status = phl_directory_read(&r->database, "checkpoint", PHL_SELECT_CHECKPOINT,
+                                    &r->directory, error);
+    }
+    if (status == PHL_OK && r->directory.count == 0) {
+        status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
+                            "the run holds no checkpoint to go on from");
+    }
+    return status;
+}
+
+static phl_status go_on(struct resumption *r, const phl_resume_options *options, phl_run **run,
+                        phl_error *error)
+{
+    const phl_forest *forest = NULL;
+    phl_keeper keeper = {
+        .seconds = options->checkpoint_seconds, .restore = restore, .save = save, .context = r};
+    phl_train_options *train = &r->config.options;
+    train->threads = options->threads;
+    train->progress = options->progress;
+    train->report = options->report;
+    train->cancel = options->cancel;
+    train->context = options->context;
+    phl_status status = find_forest(r, options->forest, &forest, error);
+    if (status == PHL_OK) {
+        status = phl_train_kept(forest, train, r->config.earlier, r->config.n_earlier, &keeper, run,
+                                error);
+    }
+    return status == PHL_OK ? phl_run_writer_finish(&r->writer, *run, error) : status;
+}
+
+/* A program killed right at the end may have left the log beside the file. */
+static phl_status tidy(struct resumption *r, phl_error *error)
+{
+    bool logged = phl_database_has_log(&r->database);
+    phl_database_close(&r->database);
+    if (!logged) {
+        return PHL_OK;
+    }
+    phl_status status = phl_run_writer_open(&r->writer, error);
+    if (status == PHL_OK) {
+        phl_database_fold(&r->writer.database);
+    }
+    return status;
+}
+
+phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
+                      phl_error *error)
+{
+    phl_resume_options defaults;
+    phl_resume_options_init(&defaults);
+    options = options == NULL ? &defaults : options;
+    struct resumption r = {.path = path, .writer = {.path = path, .lock = -1}};
+    phl_run *made = NULL;
+    bool finished = false;
+    phl_status status = phl_run_lock(path, &r.writer.lock, error);
+    if (status == PHL_OK) {
+        status = look(&r, options, &finished, error);
+    }
+    if (status == PHL_OK && finished) {
+        status = tidy(&r, error);
+        made = r.known;
+        r.known = NULL;
+    } else if (status == PHL_OK) {
+        status = go_on(&r, options, &made, error);
+    }
+    phl_directory_clear(&r.directory);
+    phl_database_close(&r.database);
+    phl_run_writer_close(&r.writer);
+    phl_train_config_clear(&r.config);
+    phl_forest_free(r.forest);
+    phl_run_free(r.known);
+    if (status != PHL_OK) {
+        phl_run_free(made);
+        return status;
+    }
+    *run = made;
+    return PHL_OK;
+}

@@ -1,0 +1,269 @@
+/* run_train.c - training into a run file that always holds what was reached; see checkpoint.h. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store/checkpoint.h"
+
+/* ---------------------------------------------------------------------------------------------
+ * The writer
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status count_rows(const phl_database *database, const char *select, int64_t *count,
+                             phl_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    phl_status status = phl_database_prepare(database, select, &statement, error);
+    if (status == PHL_OK) {
+        status = phl_database_step(database, statement, &row, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_column_int(database, statement, 0, 0, INT64_MAX - 1, count, error);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static phl_status prepare(phl_run_writer *writer, phl_error *error)
+{
+    const struct {
+        const char *sql;
+        sqlite3_stmt **statement;
+    } statements[] = {
+        {PHL_INSERT_TRACE, &writer->trace},
+        {PHL_INSERT_MODEL, &writer->model},
+        {PHL_INSERT_TENSOR, &writer->tensor},
+        {"DELETE FROM checkpoint WHERE class = ?1 AND chain = ?2", &writer->forget},
+        {PHL_INSERT_CHECKPOINT, &writer->checkpoint},
+        {"UPDATE class SET iterations = ?2 WHERE id = ?1", &writer->progress},
+    };
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < sizeof statements / sizeof *statements; i++) {
+        status = phl_database_prepare(&writer->database, statements[i].sql, statements[i].statement,
+                                      error);
+    }
+    return status;
+}
+
+static void unprepare(phl_run_writer *writer)
+{
+    sqlite3_stmt **const statements[] = {&writer->trace,  &writer->model,      &writer->tensor,
+                                         &writer->forget, &writer->checkpoint, &writer->progress};
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+        (void)sqlite3_finalize(*statements[i]);
+        *statements[i] = NULL;
+    }
+}
+
+phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error)
+{
+    phl_database *database = &writer->database;
+    phl_status status = phl_database_open_writing(writer->path, database, error);
+    writer->is_open = true;
+    if (status == PHL_OK) {
+        status = prepare(writer, error);
+    }
+    if (status == PHL_OK) {
+        status = count_rows(database, "SELECT count(*) FROM trace", &writer->n_traces, error);
+    }
+    if (status == PHL_OK) {
+        status = count_rows(database, "SELECT count(*) FROM model", &writer->n_models, error);
+    }
+    return status;
+}
+
+void phl_run_writer_close(phl_run_writer *writer)
+{
+    unprepare(writer);
+    if (writer->is_open) {
+        phl_database_close(&writer->database);
+        writer->is_open = false;
+    }
+    phl_run_unlock(&writer->lock);
+}
+
+static phl_status write_state(phl_run_writer *writer, const phl_task *task,
+                              const phl_task_state *state, phl_error *error)
+{
+    const phl_database *database = &writer->database;
+    (void)sqlite3_bind_int64(writer->forget, 1, (sqlite3_int64)task->class_index);
+    (void)sqlite3_bind_int64(writer->forget, 2, (sqlite3_int64)task->chain);
+    phl_status status = phl_database_run(database, writer->forget, error);
+    if (status == PHL_OK) {
+        status = phl_checkpoint_write(database, writer->checkpoint,
+                                      phl_checkpoint_owner(task->class_index, task->chain), state,
+                                      error);
+    }
+    if (status == PHL_OK) {
+        (void)sqlite3_bind_int64(writer->progress, 1, (sqlite3_int64)task->class_index);
+        (void)sqlite3_bind_int64(writer->progress, 2, (sqlite3_int64)state->iteration);
+        status = phl_database_run(database, writer->progress, error);
+    }
+    return status;
+}
+
+/* What is new of a task, within a transaction. */
+static phl_status write_news(phl_run_writer *writer, const phl_task *task,
+                             const phl_task_state *state, phl_error *error)
+{
+    const phl_database *database = &writer->database;
+    phl_status status = PHL_OK;
+    for (size_t i = task->trace_saved; status == PHL_OK && i < task->n_trace; i++) {
+        status = phl_trace_write(database, writer->trace, writer->n_traces++, &task->trace[i],
+                                 error);
+    }
+    for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
+        status = phl_model_write(database, writer->model, writer->tensor, writer->n_models++,
+                                 task->class_index, &task->draws[i], error);
+    }
+    if (status == PHL_OK) {
+        status = write_state(writer, task, state, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_trace_digest_seal(database, &writer->traced, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_part_seal(database, PHL_PART_CHECKPOINT, error);
+    }
+    return status == PHL_OK ? phl_part_seal(database, PHL_PART_MODELS, error) : status;
+}
+
+/* Where there is something to go on from, say so. */
+static phl_status suggest_resume(const phl_run_writer *writer, phl_status status, phl_error *error)
+{
+    if (status == PHL_ERR_WRITE && error != NULL && error->remedy[0] == '\0') {
+        phl_error known = *error;
+        phl_position position = {writer->path, 0, 0};
+        return phl_raise_at(error, status, position,
+                            "when that is mended, 'phloem resume' goes on from the last checkpoint",
+                            "%s", known.message);
+    }
+    return status;
+}
+
+/* What a new file begins with beside the run: the first checkpoint. */
+struct beginning {
+    phl_run_writer *writer;
+    const phl_task *task;
+    const phl_task_state *state;
+};
+
+static phl_status write_beginning(const phl_database *database, void *context, phl_error *error)
+{
+    const struct beginning *beginning = context;
+    phl_run_writer *writer = beginning->writer;
+    writer->database = *database;
+    phl_status status = prepare(writer, error);
+    if (status == PHL_OK) {
+        status = write_news(writer, beginning->task, beginning->state, error);
+    }
+    unprepare(writer);
+    memset(&writer->database, 0, sizeof writer->database); /* the caller's */
+    writer->n_traces = writer->n_models = 0; /* counted again when the file is opened */
+    memset(&writer->traced, 0, sizeof writer->traced);
+    return status;
+}
+
+phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state, void *context,
+                               phl_error *error)
+{
+    phl_run_writer *writer = context;
+    if (!writer->is_open) {
+        struct beginning beginning = {writer, task, state};
+        phl_status status =
+            phl_run_make_file(task->training->run, writer->forest, write_beginning, &beginning,
+                              writer->path, writer->replace, &writer->lock, error);
+        if (status != PHL_OK) {
+            return status;
+        }
+        return suggest_resume(writer, phl_run_writer_open(writer, error), error);
+    }
+    phl_run_writer before = *writer;
+    phl_status status = phl_database_begin(&writer->database, error);
+    if (status == PHL_OK) {
+        status = write_news(writer, task, state, error);
+        status = phl_database_end(&writer->database, status, error);
+    }
+    if (status != PHL_OK) { /* taken back; other tasks may still come */
+        writer->n_traces = before.n_traces;
+        writer->n_models = before.n_models;
+        writer->traced = before.traced;
+    }
+    return suggest_resume(writer, status, error);
+}
+
+phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl_error *error)
+{
+    PHL_CHECK_BUG(writer->is_open, error);
+    phl_status status = phl_database_begin(&writer->database, error);
+    if (status == PHL_OK) {
+        status = phl_run_rewrite(&writer->database, run, error);
+        status = phl_database_end(&writer->database, status, error);
+    }
+    if (status == PHL_OK) {
+        phl_database_fold(&writer->database);
+    }
+    return suggest_resume(writer, status, error);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Training into a file
+ * ------------------------------------------------------------------------------------------- */
+
+void phl_file_options_init(phl_file_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->checkpoint_seconds = 30.0;
+}
+
+/* What makes writing impossible is better known before the first iteration. */
+static phl_status check_path(phl_run_writer *writer, phl_error *error)
+{
+    phl_position position = {writer->path, 0, 0};
+    struct stat info;
+    if (strcmp(writer->path, "-") == 0) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "a run is a file: give its name",
+                         "a run cannot be written to standard output");
+    }
+    if (stat(writer->path, &info) != 0) {
+        return PHL_OK;
+    }
+    if (!writer->replace) {
+        return phl_raise_at(error, PHL_ERR_WRITE, position,
+                            "choose another name, replace it with --force, or go on with "
+                            "'phloem resume'",
+                            "the file exists already");
+    }
+    return S_ISREG(info.st_mode) ? phl_run_lock(writer->path, &writer->lock, error) : PHL_OK;
+}
+
+phl_status phl_train_file(const phl_forest *forest, const phl_train_options *options,
+                          const phl_file_options *file, const char *path, phl_run **run,
+                          phl_error *error)
+{
+    phl_file_options defaults;
+    phl_file_options_init(&defaults);
+    file = file == NULL ? &defaults : file;
+    phl_run_writer writer = {.path = path,
+                             .replace = file->replace,
+                             .forest = file->no_embed ? NULL : forest,
+                             .lock = -1};
+    phl_keeper keeper = {.seconds = file->checkpoint_seconds,
+                         .save = phl_run_writer_save,
+                         .context = &writer};
+    phl_run *made = NULL;
+    phl_status status = check_path(&writer, error);
+    if (status == PHL_OK) {
+        status = phl_train_kept(forest, options, NULL, 0, &keeper, &made, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_run_writer_finish(&writer, made, error);
+    }
+    phl_run_writer_close(&writer);
+    if (status != PHL_OK) {
+        phl_run_free(made);
+        return status;
+    }
+    *run = made;
+    return PHL_OK;
+}

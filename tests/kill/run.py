@@ -1,0 +1,266 @@
+#!/usr/bin/python3
+"""tests/kill/run.py PHLOEM KILLS [INEX_KILLS DATA] - trainings that are killed and resumed.
+
+A tf training with a checkpoint after every iteration gets SIGKILL at a random moment, KILLS times on
+generated trees and INEX_KILLS times on the INEX05 files in DATA (left out, and said so, when they are
+not there).  What it leaves can be read; every second time the resumed training is killed as well;
+resumed to the end, on another number of threads, it has the same classes, draws, tensors and traces
+(but for seconds) as an undisturbed training.  At least 9 of 10 go on from an iteration above 0 (7 of 10 when there are few).
+Then the ways in which writing fails: a full disk, failing system calls (strace), two at a time.
+TAP on standard output; the seed is printed and can be given as PHLOEM_TEST_SEED.
+"""
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+PHLOEM = os.path.abspath(sys.argv[1])
+SEED = int(os.environ.get("PHLOEM_TEST_SEED", time.time_ns() % 1000000))
+tests = 0
+failures = 0
+
+
+def report(good, name, *details):
+    global tests, failures
+    tests += 1
+    failures += not good
+    print(f"{'ok' if good else 'not ok'} {tests} - {name}")
+    for detail in details:
+        print("# " + str(detail).replace("\n", "\n# "))
+    sys.stdout.flush()
+
+
+def phloem(*words, **options):
+    return subprocess.run([PHLOEM, *words], capture_output=True, text=True, **options)
+
+
+def rows(path, query):
+    run = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        return run.execute(query).fetchall()
+    finally:
+        run.close()
+
+
+CONTENT = [
+    "SELECT id, name, trees, weight, iterations, stop_reason FROM class ORDER BY id",
+    "SELECT * FROM model ORDER BY id",
+    "SELECT model, name, slot, part, dtype, shape, checksum, data FROM tensor "
+    "ORDER BY model, name, slot, part",
+    "SELECT id, class, chain, iteration, temperature, log_likelihood, log_joint, active, sum_size, "
+    "moves FROM trace ORDER BY id",
+    "SELECT * FROM label ORDER BY id",
+    "SELECT * FROM checkpoint ORDER BY class, chain, name, slot, part",
+]
+
+
+def content(path):
+    return [rows(path, query) for query in CONTENT]
+
+
+def beside(path):
+    folder, name = os.path.split(path)
+    return sorted(entry for entry in os.listdir(folder) if entry.startswith(name) and entry != name)
+
+
+def begin(words):
+    return subprocess.Popen([PHLOEM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def kill_after(words, seconds):
+    """True when the program was killed, False when it had ended well before."""
+    process = begin(words)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+    message = process.communicate()[1]
+    if process.returncode not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"{words}: exit {process.returncode}: {message.decode()}")
+    return process.returncode != 0
+
+
+def test_kills(name, inputs, options, kills, folder, chance):
+    run = os.path.join(folder, "killed.run")
+    train = ["train", *inputs, "-o", run, "--checkpoint", "0", "--quiet", *options]
+    began = time.monotonic()
+    done = phloem(*train)
+    seconds = time.monotonic() - began
+    if done.returncode != 0:
+        report(False, f"{name}: undisturbed training", done.stderr)
+        return
+    expected = content(run)
+    above, unlike, unread, none, ended = 0, [], [], 0, 0
+    for attempt in range(kills):
+        killed = False
+        while not killed:  # the moment is drawn until the program has not ended before
+            for path in [run, *[run + end for end in ("-wal", "-shm")]]:
+                if os.path.exists(path):
+                    os.remove(path)
+            killed = kill_after(train, chance.uniform(0.0, seconds))
+            ended += not killed
+        if not os.path.exists(run):
+            none += 1  # before the first iteration was done
+            if kill_after(train, 1e6) or content(run) != expected:
+                unlike.append(f"kill {attempt}: trained anew")
+            continue
+        reached = rows(run, "SELECT max(iteration) FROM trace")[0][0]
+        above += (reached or 0) > 0
+        shown = phloem("show", run)
+        if shown.returncode != 0:
+            unread.append(f"kill {attempt}: {shown.stderr}")
+        resume = ["resume", run, "--quiet", "--checkpoint", "0", "-j", str(1 + attempt % 3)]
+        if attempt % 2 == 1:
+            kill_after(resume, chance.uniform(0.0, seconds))
+        done = phloem(*resume)
+        if done.returncode != 0 or content(run) != expected:
+            unlike.append(f"kill {attempt} after iteration {reached}: exit {done.returncode} "
+                          f"{done.stderr}")
+        elif beside(run):
+            unlike.append(f"kill {attempt}: left {beside(run)}")
+    report(not unlike, f"{name}: {kills} kills, resumed to the same run",
+           f"undisturbed {seconds:.2f} s, {ended} had ended before, {none} had not begun", *unlike)
+    report(not unread, f"{name}: what was left can be read", *unread)
+    report(above >= (0.9 if kills >= 20 else 0.7) * kills, f"{name}: {above} of {kills} went on from an iteration above 0")
+
+
+def test_signals(inputs, folder):
+    """Ctrl-C: a checkpoint and 130.  Another training is refused meanwhile, reading is not."""
+    run = os.path.join(folder, "signal.run")
+    options = ["--model", "tf", "--states", "3", "--chains", "2", "--iterations", "100000", "-j", "1"]
+    train = ["train", *inputs, "-o", run, *options, "--checkpoint", "0"]
+    process = begin(train)
+    while not os.path.exists(run) or not rows(run, "SELECT count(*) FROM trace")[0][0]:
+        time.sleep(0.02)
+    shown = phloem("show", run)
+    report(shown.returncode == 0, "a run in progress can be shown", shown.stderr)
+    second = phloem("resume", run)
+    report(second.returncode == 4 and "another training is at work" in second.stderr,
+           "resume of a run in progress is refused", second.stderr)
+    second = phloem(*train, "--force")
+    report(second.returncode == 4 and "another training is at work" in second.stderr,
+           "train --force over a run in progress is refused", second.stderr)
+    process.send_signal(signal.SIGINT)
+    message = process.communicate()[1].decode()
+    report(process.returncode == 130 and "phloem resume" in message and not beside(run),
+           "Ctrl-C: checkpoint, exit 130, one file", message.splitlines()[-1:])
+    reached = rows(run, "SELECT max(iteration) FROM trace")[0][0]
+    process = begin(["resume", run, "--quiet"])
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    more = rows(run, "SELECT max(iteration) FROM trace")[0][0]
+    report(process.returncode == 130 and more > reached, "resume, SIGTERM: it went on, exit 130",
+           f"from {reached} to {more}")
+    process = begin(["resume", run, "--quiet"])
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    shown = phloem("show", run)
+    report(process.returncode == 130 and shown.returncode == 0, "Ctrl-C twice does no damage",
+           shown.stderr)
+
+
+def test_full_disk(inputs, options, folder):
+    """A limit on the size of files stands for a full disk."""
+    run = os.path.join(folder, "full.run")
+    train = ["train", *inputs, "-o", run, "--checkpoint", "0", "--quiet", *options]
+    phloem(*train)
+    expected = content(run)
+    bad, resumed, done = [], 0, None
+    room = 4096
+    while done is None or done.returncode != 0:  # until there is room enough
+        os.remove(run)
+        room = int(room * 1.25) + 20000
+        done = phloem(*train, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                     (room, room)))
+        if done.returncode == 0:
+            break
+        if done.returncode != 4 or "cannot write" not in done.stderr:
+            bad.append(f"{room} bytes: exit {done.returncode}: {done.stderr}")
+        if os.path.exists(run):
+            resumed += 1
+            again = phloem("resume", run, "--quiet")
+            if again.returncode != 0 or content(run) != expected:
+                bad.append(f"{room} bytes: resume: exit {again.returncode}: {again.stderr}")
+        else:  # an empty one, for the next turn
+            open(run, "w").close()
+    report(not bad and resumed > 0, f"no room on the disk: {resumed} resumed", *bad)
+
+
+def test_failing_calls(inputs, options, folder):
+    """The n-th write or sync fails, once: exit 4 with the reason, or nothing was lost."""
+    if shutil.which("strace") is None or phloem("--version").returncode != 0 or subprocess.run(
+            ["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
+        print("# strace cannot be used here: failing system calls are left to the unit tests")
+        return
+    run = os.path.join(folder, "failing.run")
+    train = ["train", *inputs, "-o", run, "--checkpoint", "0", "--quiet", "-j", "1", *options]
+    phloem(*train)
+    expected = content(run)
+    bad, failed, resumed = [], 0, 0
+    faults = [("pwrite64", "EIO", n) for n in (1, 5, 20, 60, 150, 400, 800)]
+    faults += [("pwrite64", "ENOSPC", n) for n in (3, 40, 300)]
+    faults += [("fdatasync,fsync", "EIO", n) for n in (1, 2, 5, 12, 25)]
+    for call, fault, n in faults:
+        for path in [run, *[run + end for end in ("-wal", "-shm")]]:
+            if os.path.exists(path):
+                os.remove(path)
+        done = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e",
+                               f"inject={call}:error={fault}:when={n}", PHLOEM, *train],
+                              capture_output=True, text=True)
+        where = f"{call} number {n}: {fault}"
+        if done.returncode not in (0, 4) or (done.returncode == 4 and
+                                             "cannot write" not in done.stderr):
+            bad.append(f"{where}: exit {done.returncode}: {done.stderr}")
+        failed += done.returncode == 4
+        if done.returncode == 4 and os.path.exists(run):
+            resumed += 1
+            again = phloem("resume", run, "--quiet")
+            if again.returncode != 0:
+                bad.append(f"{where}: resume: exit {again.returncode}: {again.stderr}")
+        if os.path.exists(run) and content(run) != expected:
+            bad.append(f"{where}: another run")
+    report(not bad and failed > 0, f"failing calls: {failed} failures, {resumed} resumed", *bad)
+
+
+def main():
+    kills = int(sys.argv[2])
+    inex_kills = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    chance = random.Random(SEED)
+    print(f"# seed {SEED}")
+    options = ["--model", "tf", "--states", "4", "--chains", "2", "--iterations", "60", "--keep", "5"]
+    with tempfile.TemporaryDirectory(prefix="phloem-kill-") as folder:
+        trees = os.path.join(folder, "symm.trees")
+        phloem("generate", "symm", "-o", trees, "--quiet", check=True)
+        test_kills("symm", [trees], options, kills, folder, chance)
+        small = ["--model", "tf", "--states", "3", "--chains", "1", "--iterations", "12", "--keep", "3"]
+        test_signals([trees], folder)
+        few = os.path.join(folder, "few.trees")
+        phloem("generate", "symm", "--trees-per-class", "8", "-o", few, "--quiet", check=True)
+        test_full_disk([few], ["--model", "tf", "--states", "8", "--iterations", "60"], folder)
+        test_failing_calls([few], small, folder)
+        if inex_kills:
+            data = sys.argv[4]
+            inex = os.path.join(data, "inex05") if os.path.isdir(os.path.join(data, "inex05")) else data
+            found = sorted(os.path.join(place, name) for place, _, names in os.walk(inex)
+                           for name in names if "inex05" in (place + name).lower()
+                           and "train" in name and name.endswith(".elastic.tree"))
+            if found:
+                test_kills("INEX05", found[:1], ["--per-class", "--states", "4", "--chains", "1",
+                                                 "--iterations", "20", "--keep", "3"],
+                           inex_kills, folder, chance)
+            else:
+                print(f"# no INEX05 training file below {data}: left out")
+    print(f"1..{tests}")
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,435 @@
+/* test_diagnose.c - verdicts on planted runs: chains whose law is known, restarts of EM. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "learn/diagnostics.h"
+#include "task_models.h"
+
+enum { WARMUP = 50, DRAWS = 300, CHAINS = 4 };
+
+#define CONFIG "{\"learner\":\"gibbs\",\"iterations\":350,\"warmup\":50,\"clustering\":\"hard\"}"
+
+/* ---- planting ---- */
+
+/* Standard normal, a pure function of chain, iteration and what it is for. */
+static double noise(uint32_t chain, uint64_t iteration, uint64_t purpose)
+{
+    phl_rng rng;
+    phl_rng_init(&rng, 42, 0x6469616e, purpose, chain, iteration);
+    return phl_normal_quantile(phl_rng_uniform(&rng));
+}
+
+static phl_run *planted_run(const char *config)
+{
+    phl_run *run = empty_run(PHL_TF, 2, 3, 2, NULL, 0);
+    must(phl_run_set_meta(run, "config", config, error));
+    run->models[0].stop_reason = PHL_STOP_ITERATIONS;
+    return run;
+}
+
+static void plant(phl_run *run, phl_trace_row row)
+{
+    must(phl_run_add_trace(run, &row, error));
+}
+
+/* A chain of warm-up rows far away, and `draws` rows around `centre`. */
+static void plant_chain(phl_run *run, uint32_t chain, size_t draws, double centre, uint32_t active)
+{
+    for (uint64_t i = 1; i <= WARMUP + draws; i++) {
+        bool warm = i <= WARMUP;
+        plant(run, (phl_trace_row){.chain = chain,
+                                   .iteration = i,
+                                   .temperature = i <= WARMUP / 2 ? 5.0 : 1.0,
+                                   .log_joint = (warm ? -1e6 : centre) + noise(chain, i, 0),
+                                   .log_likelihood = (warm ? -1e6 : -50.0) + noise(chain, i, 1),
+                                   .active = warm ? 9 : active,
+                                   .sum_size = 3 + (noise(chain, i, 2) > 1.0),
+                                   .tried = {10, 2, warm ? 7 : 0, 0},
+                                   .changed = {warm ? 10 : 1, 0, 0, 0}});
+    }
+}
+
+static phl_diagnosis diagnose(const phl_run *run, bool allow_few)
+{
+    phl_diagnose_options options;
+    phl_diagnosis made = {0};
+    phl_diagnose_options_init(&options);
+    options.allow_few = allow_few;
+    must(phl_diagnose(run, &options, &made, error));
+    assert_int_equal(made.n_classes, 1);
+    assert_int_equal(made.trouble, made.classes[0].trouble);
+    bool any = false; /* a finding of trouble, and trouble comes first */
+    for (size_t f = 0; f < made.classes[0].n_findings; f++) {
+        const phl_finding *finding = &made.classes[0].findings[f];
+        assert_true(!finding->trouble || f == 0 || made.classes[0].findings[f - 1].trouble);
+        any = any || finding->trouble;
+    }
+    assert_int_equal(any, made.trouble);
+    return made;
+}
+
+/* Is there a finding that begins so? */
+static bool found(const phl_diagnosis *diagnosis, bool trouble, const char *begin)
+{
+    for (size_t f = 0; f < diagnosis->classes[0].n_findings; f++) {
+        const phl_finding *finding = &diagnosis->classes[0].findings[f];
+        if (finding->trouble == trouble && strncmp(finding->text, begin, strlen(begin)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void done(phl_diagnosis *diagnosis, phl_run *run)
+{
+    phl_diagnosis_clear(diagnosis);
+    assert_int_equal(diagnosis->n_classes, 0);
+    phl_run_free(run);
+}
+
+/* ---- Gibbs ---- */
+
+static void test_fine(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run(CONFIG);
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 2);
+    }
+    phl_diagnosis d = diagnose(run, false);
+    const phl_class_diagnosis *one = &d.classes[0];
+    assert_false(d.trouble);
+    assert_int_equal(one->n_findings, 0);
+    assert_int_equal(d.learner, PHL_LEARNER_GIBBS);
+    assert_int_equal(one->n_compared, CHAINS);
+    assert_int_equal(one->draws, DRAWS);
+    assert_int_equal(one->warmup, WARMUP);
+    assert_int_equal(one->modes, 1);
+    assert_null(one->class_name);
+    assert_int_equal(one->quantities[PHL_LOG_JOINT].verdict, PHL_FINE);
+    assert_int_equal(one->quantities[PHL_ACTIVE_SLOTS].verdict, PHL_CONSTANT);
+    assert_int_equal(one->quantities[PHL_SUM_OF_SIZES].verdict, PHL_FINE);
+    check_close(one->quantities[PHL_ACTIVE_SLOTS].mean, 2.0, 1e-15);
+    check_close(one->quantities[PHL_LOG_JOINT].mean, -100.0, 0.002);
+    assert_true(one->quantities[PHL_LOG_JOINT].ess_bulk > 900.0);
+    check_close(one->chains[3].mean[PHL_LOG_LIKELIHOOD], -50.0, 0.01);
+    check_close(one->chains[3].sd[PHL_LOG_JOINT], 1.0, 0.2);
+    /* Moves of the warm-up do not count. */
+    assert_int_equal(one->n_moves, 4);
+    assert_string_equal(one->moves[0].name, "reassign");
+    assert_int_equal(one->moves[0].tried, 10 * CHAINS * DRAWS);
+    assert_int_equal(one->moves[0].changed, CHAINS * DRAWS);
+    assert_int_equal(one->moves[2].tried, 0);
+    done(&d, run);
+}
+
+/* TESTING 10: a chain stuck in another mode is called out. */
+static void test_other_mode(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run(CONFIG);
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, c == 2 ? -90.0 : -100.0, 2);
+    }
+    phl_diagnosis d = diagnose(run, false);
+    assert_true(d.trouble);
+    assert_true(found(&d, true, "chains disagree on log-joint (R-hat 1."));
+    assert_true(found(&d, true, "the chains are in 2 different modes, by log-joint: chain 2 "));
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_DISAGREE);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict, PHL_FINE);
+    assert_int_equal(d.classes[0].modes, 2);
+    assert_int_equal(d.classes[0].chains[2].mode, 1);
+    assert_int_equal(d.classes[0].chains[3].mode, 2);
+    assert_non_null(strstr(d.classes[0].findings[0].advice, "anneal slower"));
+    done(&d, run);
+}
+
+static void test_stuck(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run(CONFIG);
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 1 + c / 2);
+    }
+    phl_diagnosis d = diagnose(run, false);
+    assert_true(d.trouble);
+    assert_true(found(&d, true, "chains are stuck at different values of active slots"));
+    assert_int_equal(d.classes[0].quantities[PHL_ACTIVE_SLOTS].verdict, PHL_STUCK);
+    assert_true(isinf(d.classes[0].quantities[PHL_ACTIVE_SLOTS].rhat));
+    done(&d, run);
+}
+
+static void test_few_chains(void **state)
+{
+    (void)state;
+    for (uint32_t chains = 1; chains < 4; chains += 2) {
+        phl_run *run = planted_run(CONFIG);
+        for (uint32_t c = 0; c < chains; c++) {
+            plant_chain(run, c, DRAWS, -100.0, 2);
+        }
+        phl_diagnosis d = diagnose(run, false);
+        assert_true(found(&d, true, chains == 1 ? "1 chain: fewer" : "3 chains: fewer"));
+        assert_int_equal(d.classes[0].n_findings, 1);
+        phl_diagnosis_clear(&d);
+        d = diagnose(run, true);
+        assert_false(d.trouble);
+        done(&d, run);
+    }
+}
+
+static void test_few_draws(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run(CONFIG);
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 2);
+    }
+    for (size_t i = 0; i < run->n_trace; i++) { /* waves: four in each chain, two in each half */
+        run->trace[i].log_joint = sin((double)run->trace[i].iteration * 2.0 * acos(-1.0) / 75.0);
+    }
+    phl_diagnosis d = diagnose(run, false);
+    assert_true(d.trouble);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_FEW_DRAWS);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict, PHL_FINE);
+    assert_true(found(&d, true, "draws hang together"));
+    done(&d, run);
+
+    run = planted_run(CONFIG); /* still warming up */
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, 5, -100.0, 2);
+        run->n_trace -= 5;
+    }
+    run->models[0].stop_reason = PHL_STOP_INTERRUPTED;
+    d = diagnose(run, false);
+    assert_true(found(&d, true, "0 draws a chain behind the warm-up of 50 iterations"));
+    assert_true(found(&d, false, "training is not finished"));
+    assert_int_equal(d.classes[0].n_chains, CHAINS);
+    assert_int_equal(d.classes[0].chains[0].iterations, WARMUP);
+    assert_true(isnan(d.classes[0].quantities[PHL_LOG_JOINT].rhat));
+    done(&d, run);
+}
+
+/* A chain that has only begun is left out; others are cut to the same length; rows may come in any
+ * order and, after a resume, twice. */
+static void test_unequal_chains(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run(CONFIG);
+    plant_chain(run, 4, 20, -500.0, 2);
+    for (uint32_t c = CHAINS; c-- > 0;) {
+        plant_chain(run, c, DRAWS - 10 * c, -100.0, 2);
+    }
+    phl_trace_row again = run->trace[run->n_trace - 1];
+    assert_int_equal(again.chain, 0);
+    run->trace[run->n_trace - 1].log_joint = 1e6; /* made void by the row that follows */
+    plant(run, again);
+    phl_diagnosis d = diagnose(run, false);
+    assert_false(d.trouble);
+    assert_true(found(&d, false, "1 of 5 chains is left out"));
+    assert_int_equal(d.classes[0].draws, DRAWS - 30);
+    assert_int_equal(d.classes[0].n_compared, 4);
+    assert_int_equal(d.classes[0].chains[0].draws, DRAWS);
+    assert_false(d.classes[0].chains[4].compared);
+    assert_int_equal(d.classes[0].chains[4].mode, 0);
+    assert_true(isnan(d.classes[0].chains[4].mean[0]));
+    check_close(d.classes[0].chains[0].log_joint, -100.0, 0.1);
+    done(&d, run);
+}
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run(CONFIG);
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 2);
+    }
+    run->trace[run->n_trace - 3].log_likelihood = -INFINITY;
+    run->trace[run->n_trace - 2].log_joint = (double)NAN;
+    phl_diagnosis d = diagnose(run, false);
+    assert_true(found(&d, true, "some draws are not finite: log-joint, log-likelihood"));
+    assert_int_equal(d.classes[0].modes, 0);
+    done(&d, run);
+}
+
+/* The slots of most kept draws, chain by chain. */
+static void test_slots(void **state)
+{
+    (void)state;
+    static const uint32_t used[] = {1, 3, 3, 1, 1}; /* slots of the draws; the last of chain 1 */
+    phl_run *run = planted_run(CONFIG);
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 1);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t blocks[3] = {0, 1, 1};
+        phl_mode mode = {.slot = used[i], .size = 2, .block = blocks};
+        phl_draw draw = {.chain = i / 4};
+        must(phl_params_create(PHL_TF, 2, 3, 2, &mode, i == 3 ? 0 : 1, 0, &draw.params, error));
+        must(phl_model_add_draw(&run->models[0], &draw, error));
+    }
+    phl_diagnosis d = diagnose(run, false);
+    const phl_chain_diagnosis *chains = d.classes[0].chains;
+    assert_false(d.trouble);
+    assert_true(found(&d, false, "chains differ in the slots"));
+    assert_int_equal(chains[0].n_slots, 1);
+    assert_int_equal(chains[0].slots[0], 3);
+    assert_int_equal(chains[0].sizes[0], 2);
+    assert_int_equal(chains[1].slots[0], 1);
+    assert_null(chains[2].slots);
+    done(&d, run);
+}
+
+/* Soft runs count what follows half of their second stage; extended ones where it first began. */
+static void test_plans(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config;
+        uint64_t warmup;
+    } cases[] = {
+        {CONFIG, 50},
+        {"{\"learner\":\"gibbs\",\"iterations\":100,\"warmup\":50,\"clustering\":\"soft\"}", 125},
+        {"{\"learner\":\"gibbs\",\"iterations\":300,\"earlier\":[100,200],\"warmup\":50,"
+         "\"clustering\":\"soft\"}",
+         125},
+        {"{\"learner\":\"gibbs\",\"iterations\":300,\"earlier\":[100],\"warmup\":50}", 50},
+        {"{}", (WARMUP + DRAWS) / 2}, /* does not say */
+        {"no JSON", (WARMUP + DRAWS) / 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        phl_run *run = planted_run(cases[i].config);
+        for (uint32_t c = 0; c < CHAINS; c++) {
+            plant_chain(run, c, DRAWS, -100.0, 2);
+        }
+        phl_diagnosis d = diagnose(run, false);
+        assert_int_equal(d.classes[0].warmup, cases[i].warmup);
+        assert_int_equal(d.classes[0].draws, WARMUP + DRAWS - cases[i].warmup);
+        done(&d, run);
+    }
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run(CONFIG);
+    phl_diagnosis d = diagnose(run, true);
+    assert_true(found(&d, true, "nothing was trained"));
+    phl_diagnosis_clear(&d);
+    add_random_draw(run, 0, 1, ROWS_PLAIN);
+    d = diagnose(run, true);
+    assert_true(found(&d, true, "the run holds no trace"));
+    done(&d, run);
+}
+
+/* ---- EM ---- */
+
+static phl_run *planted_em(size_t restarts, const char *stop_reason)
+{
+    phl_run *run = empty_run(PHL_SP, 2, 3, 2, NULL, 0);
+    must(phl_run_set_meta(run, "config", "{\"learner\":\"em\",\"iterations\":9}", error));
+    run->models[0].stop_reason = stop_reason;
+    run->models[0].iterations = 9;
+    for (uint32_t r = 0; r < restarts; r++) {
+        for (uint64_t i = 0; i < 10; i++) {
+            double objective = i == 0 ? -INFINITY : -100.0 - r - 50.0 / (double)i;
+            plant(run, (phl_trace_row){.chain = r,
+                                       .iteration = i,
+                                       .temperature = 1.0,
+                                       .log_joint = objective,
+                                       .log_likelihood = objective + 1.0});
+        }
+    }
+    return run;
+}
+
+static void test_restarts(void **state)
+{
+    (void)state;
+    phl_run *run = planted_em(3, PHL_STOP_TOLERANCE);
+    phl_diagnosis d = diagnose(run, false);
+    assert_false(d.trouble);
+    assert_int_equal(d.learner, PHL_LEARNER_EM);
+    assert_int_equal(d.classes[0].n_chains, 3);
+    check_close(d.classes[0].spread, 2.0, 1e-12);
+    check_close(d.classes[0].chains[1].log_joint, -101.0 - 50.0 / 9, 1e-15);
+    assert_int_equal(d.classes[0].n_findings, 1);
+    assert_true(
+        found(&d, false, "restart 0 of 3 is the best, with -105.55556; the worst is 2 below"));
+    assert_non_null(d.classes[0].findings[0].advice);
+    done(&d, run);
+
+    run = planted_em(1, PHL_STOP_ITERATIONS);
+    d = diagnose(run, false);
+    assert_false(d.trouble);
+    assert_true(isnan(d.classes[0].spread));
+    assert_true(found(&d, false, "there was one start only"));
+    assert_true(found(&d, false, "stopped by the limit of 9 iterations"));
+    done(&d, run);
+}
+
+static void test_em_trouble(void **state)
+{
+    (void)state;
+    phl_run *run = planted_em(2, PHL_STOP_TOLERANCE);
+    run->trace[15].log_joint = run->trace[14].log_joint - 1e-6;
+    phl_diagnosis d = diagnose(run, false);
+    assert_true(found(&d, true, "the objective of restart 1 fell from"));
+    phl_diagnosis_clear(&d);
+    run->trace[15].log_joint = run->trace[14].log_joint * (1.0 + 1e-12); /* rounding */
+    run->trace[19].log_joint = -INFINITY;
+    d = diagnose(run, false);
+    assert_true(found(&d, true, "the objective of restart 1 fell from"));
+    assert_true(found(&d, true, "the objective of restart 1 is not finite"));
+    done(&d, run);
+}
+
+/* ---- classes ---- */
+
+static void test_classes(void **state)
+{
+    (void)state;
+    static const char *const classes[] = {"left", "right"};
+    phl_run *run = empty_run(PHL_TF, 2, 3, 2, classes, 2);
+    must(phl_run_set_meta(run, "config", CONFIG, error));
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        size_t begin = run->n_trace;
+        plant_chain(run, c, DRAWS, -100.0, 2);
+        for (size_t i = begin; i < run->n_trace; i++) {
+            run->trace[i].class_index = 1;
+        }
+    }
+    phl_diagnosis d = {0};
+    must(phl_diagnose(run, NULL, &d, error));
+    assert_int_equal(d.n_classes, 2);
+    assert_true(d.trouble);
+    assert_true(d.classes[0].trouble);
+    assert_false(d.classes[1].trouble);
+    assert_string_equal(d.classes[1].class_name, "right");
+    phl_diagnosis_clear(&d);
+    phl_diagnose_options options;
+    phl_diagnose_options_init(&options);
+    options.class_index = 1;
+    must(phl_diagnose(run, &options, &d, error));
+    assert_int_equal(d.n_classes, 1);
+    assert_false(d.trouble);
+    assert_int_equal(d.classes[0].draws, DRAWS);
+    phl_diagnosis_clear(&d);
+    options.class_index = 2;
+    assert_int_equal(phl_diagnose(run, &options, &d, NULL), PHL_ERR_ARGUMENT);
+    phl_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fine),       cmocka_unit_test(test_other_mode),
+        cmocka_unit_test(test_stuck),      cmocka_unit_test(test_few_chains),
+        cmocka_unit_test(test_few_draws),  cmocka_unit_test(test_unequal_chains),
+        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_plans),      cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_restarts),   cmocka_unit_test(test_em_trouble),
+        cmocka_unit_test(test_classes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,522 @@
+/* test_resume.c - trainings that are interrupted, killed, starved of room, extended: the run is the
+ * one that an undisturbed training gives, to the bit. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "runs.h"
+
+/* ---- Settings ------------------------------------------------------------------------------- */
+
+struct setting {
+    const char *name;
+    phl_kind kind;
+    bool per_class, soft, update;
+    size_t iterations, runs; /* restarts or chains */
+    bool partition;
+    double tolerance;
+};
+
+static const struct setting settings[] = {
+    {"sp", PHL_SP, false, false, false, 9, 2, false, 0},
+    {"sp by tolerance", PHL_SP, true, false, false, 40, 2, false, 1e-2},
+    {"td", PHL_TD, true, false, false, 7, 1, false, 0},
+    {"full", PHL_FULL, false, false, false, 6, 2, false, 0},
+    {"tf by EM", PHL_TF, false, false, false, 8, 2, true, 0},
+    {"tf", PHL_TF, false, false, false, 14, 2, false, 0},
+    {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0},
+    {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0},
+    {"tf, partition held", PHL_TF, false, true, true, 10, 1, true, 0},
+};
+enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+static phl_forest *make_forest(uint64_t seed)
+{
+    phl_symm_options options;
+    phl_forest *forest = NULL;
+    phl_error error = {0};
+    phl_symm_options_init(&options);
+    options.seed = seed;
+    options.trees_per_class = 8;
+    must(phl_generate_symm(&options, &forest, &error), &error);
+    return forest;
+}
+
+static phl_train_options options_of(const struct setting *setting)
+{
+    phl_train_options options;
+    phl_train_options_init(&options);
+    options.kind = setting->kind;
+    options.states = 3;
+    options.seed = 0xfedcba9876543210u; /* larger than JSON numbers go */
+    options.per_class = setting->per_class;
+    options.iterations = setting->iterations;
+    options.restarts = options.chains = setting->runs;
+    options.tolerance = setting->tolerance;
+    options.smoothing = 0.1;
+    options.keep = 3;
+    options.soft = setting->soft;
+    options.update_concentration = setting->update;
+    options.command_line = "test \"quoted\"";
+    options.threads = 1;
+    if (setting->partition) {
+        options.partition = "[{\"slot\":1,\"blocks\":[0,1,1,0]}]";
+        options.learner = setting->soft ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM;
+    }
+    return options;
+}
+
+/* Called by a training: ends it, one way or another, after so many iterations. */
+struct stopper {
+    size_t left; /* iterations until it acts */
+    bool kill;   /* end the process, as SIGKILL does */
+    bool stop;
+    void (*look)(void); /* called then, if given */
+};
+
+static void on_progress(const phl_progress *progress, void *context)
+{
+    (void)progress;
+    struct stopper *stopper = context;
+    if (stopper->left > 0 && --stopper->left == 0) {
+        if (stopper->kill) {
+            _exit(9);
+        }
+        if (stopper->look != NULL) {
+            stopper->look();
+        }
+        stopper->stop = true;
+    }
+}
+
+static bool on_cancel(void *context)
+{
+    const struct stopper *stopper = context;
+    return stopper->stop;
+}
+
+static phl_run *train_plainly(const phl_forest *forest, const phl_train_options *options)
+{
+    phl_run *run = NULL;
+    phl_error error = {0};
+    must(phl_train(forest, options, &run, &error), &error);
+    return run;
+}
+
+static phl_status train_into(const phl_forest *forest, const struct setting *setting,
+                             const char *path, const phl_file_options *file,
+                             struct stopper *stopper, phl_run **run, phl_error *error)
+{
+    phl_train_options options = options_of(setting);
+    options.progress = on_progress;
+    options.cancel = on_cancel;
+    options.context = stopper;
+    return phl_train_file(forest, &options, file, path, run, error);
+}
+
+static phl_status resume(const char *path, int threads, size_t iterations, struct stopper *stopper,
+                         phl_run **run, phl_error *error)
+{
+    phl_resume_options options;
+    phl_resume_options_init(&options);
+    options.threads = threads;
+    options.iterations = iterations;
+    options.checkpoint_seconds = 0;
+    options.progress = on_progress;
+    options.cancel = on_cancel;
+    options.context = stopper;
+    return phl_resume(path, &options, run, error);
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------ */
+
+static void forget_seconds(phl_run *run)
+{
+    for (size_t i = 0; i < run->n_trace; i++) {
+        run->trace[i].seconds = 0;
+    }
+}
+
+/* The run, and what the file at `path` holds, are the expected one; no log lies beside it. */
+static void check_run(const struct setting *setting, phl_run *expected, phl_run *run,
+                      const char *path)
+{
+    phl_run *stored = open_run(path);
+    forget_seconds(expected);
+    forget_seconds(run);
+    forget_seconds(stored);
+    const char *differs = difference(expected, run);
+    const char *differs_stored = difference(expected, stored);
+    if (differs != NULL || differs_stored != NULL) {
+        print_error("%s: %s differ, in the file %s\n", setting->name, differs, differs_stored);
+        fail();
+    }
+    assert_int_equal(files_in_folder(), 1);
+    phl_run_free(stored);
+}
+
+static bool is_interrupted(const phl_run *run)
+{
+    bool found = false;
+    for (size_t i = 0; i < run->n_models; i++) {
+        found = found || strcmp(run->models[i].stop_reason, PHL_STOP_INTERRUPTED) == 0;
+    }
+    return found;
+}
+
+static phl_file_options every_iteration(void)
+{
+    phl_file_options file;
+    phl_file_options_init(&file);
+    file.checkpoint_seconds = 0;
+    return file;
+}
+
+/* ---- Tests ---------------------------------------------------------------------------------- */
+
+/* Undisturbed: the same as without a file, however often it is kept. */
+static void test_undisturbed(void **state)
+{
+    (void)state;
+    phl_forest *forest = make_forest(1);
+    for (size_t s = 0; s < N_SETTINGS; s++) {
+        phl_train_options options = options_of(&settings[s]);
+        phl_run *expected = train_plainly(forest, &options);
+        for (int often = 0; often < 2; often++) {
+            phl_file_options file = every_iteration();
+            struct stopper never = {0};
+            phl_run *run = NULL;
+            phl_error error = {0};
+            file.checkpoint_seconds = often ? 0 : 1000;
+            file.replace = often;
+            must(train_into(forest, &settings[s], in_folder("a.run"), &file, &never, &run, &error),
+                 &error);
+            check_run(&settings[s], expected, run, in_folder("a.run"));
+            phl_run_free(run);
+            /* Nothing is left to do. */
+            must(resume(in_folder("a.run"), 1, 0, &never, &run, &error), &error);
+            check_run(&settings[s], expected, run, in_folder("a.run"));
+            phl_run_free(run);
+        }
+        empty_folder();
+        phl_run_free(expected);
+    }
+    phl_forest_free(forest);
+}
+
+/* Cancelled again and again at random iterations, resumed with other numbers of threads. */
+static void test_cancelled(void **state)
+{
+    (void)state;
+    phl_forest *forest = make_forest(1);
+    phl_rng rng;
+    phl_rng_init(&rng, SEED, 1, 0, 0, 0);
+    for (size_t s = 0; s < N_SETTINGS; s++) {
+        phl_train_options options = options_of(&settings[s]);
+        phl_run *expected = train_plainly(forest, &options);
+        for (int attempt = 0; attempt < 4; attempt++) {
+            const char *path = in_folder("a.run");
+            phl_file_options file = every_iteration();
+            phl_run *run = NULL;
+            phl_error error = {0};
+            struct stopper stopper = {.left = 1 + phl_rng_bounded(&rng, 12)};
+            file.checkpoint_seconds = attempt % 2 == 0 ? 0 : 1000;
+            must(train_into(forest, &settings[s], path, &file, &stopper, &run, &error), &error);
+            for (int i = 0; is_interrupted(run) && i < 100; i++) {
+                assert_int_equal(files_in_folder(), 1);
+                phl_run_free(run);
+                stopper = (struct stopper){.left = 1 + phl_rng_bounded(&rng, 12)};
+                must(resume(path, 1 + (int)phl_rng_bounded(&rng, 3), 0, &stopper, &run, &error),
+                     &error);
+            }
+            check_run(&settings[s], expected, run, path);
+            phl_run_free(run);
+            empty_folder();
+        }
+        phl_run_free(expected);
+    }
+    phl_forest_free(forest);
+}
+
+/* In a process of its own, which ends without notice after `left` iterations: is that what happened? */
+static bool killed_in(const phl_forest *forest, const struct setting *setting, const char *path,
+                      size_t left)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        phl_file_options file = every_iteration();
+        struct stopper stopper = {.left = left, .kill = true};
+        phl_run *run = NULL;
+        phl_error error = {0};
+        phl_status status =
+            forest != NULL ? train_into(forest, setting, path, &file, &stopper, &run, &error)
+                           : resume(path, 1, 0, &stopper, &run, &error);
+        _exit(status == PHL_OK ? 0 : 1);
+    }
+    int ended = 0;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    assert_true(WEXITSTATUS(ended) == 0 || WEXITSTATUS(ended) == 9);
+    return WEXITSTATUS(ended) == 9;
+}
+
+static void test_killed(void **state)
+{
+    (void)state;
+    phl_forest *forest = make_forest(1);
+    phl_rng rng;
+    phl_rng_init(&rng, SEED, 2, 0, 0, 0);
+    for (size_t s = 0; s < N_SETTINGS; s++) {
+        phl_train_options options = options_of(&settings[s]);
+        phl_run *expected = train_plainly(forest, &options);
+        for (int attempt = 0; attempt < 3; attempt++) {
+            const char *path = in_folder("a.run");
+            /* The file is made after the first iteration. */
+            bool killed = killed_in(forest, &settings[s], path, 2 + phl_rng_bounded(&rng, 8));
+            while (killed) {
+                phl_run *unfinished = open_run(path); /* what is there can be read */
+                assert_true(unfinished->n_trace > 0);
+                assert_true(is_interrupted(unfinished));
+                phl_run_free(unfinished);
+                killed = killed_in(NULL, &settings[s], path, 1 + phl_rng_bounded(&rng, 8));
+            }
+            phl_run *run = open_run(path);
+            check_run(&settings[s], expected, run, path);
+            phl_run_free(run);
+            empty_folder();
+        }
+        phl_run_free(expected);
+    }
+    phl_forest_free(forest);
+}
+
+/* A finished run goes on: the chains are those of a longer training, the draws kept so far stay. */
+static void test_extended(void **state)
+{
+    (void)state;
+    phl_forest *forest = make_forest(1);
+    for (size_t s = 0; s < N_SETTINGS; s++) {
+        const struct setting *setting = &settings[s];
+        const char *path = in_folder("a.run");
+        phl_file_options file = every_iteration();
+        struct stopper never = {0};
+        phl_run *first = NULL, *second = NULL;
+        phl_error error = {0};
+        bool sampled = setting->kind == PHL_TF && (!setting->partition || setting->soft);
+        must(train_into(forest, setting, path, &file, &never, &first, &error), &error);
+        assert_int_equal(resume(path, 1, setting->iterations - 1, &never, &second, &error),
+                         PHL_ERR_ARGUMENT);
+        /* Killed on the way, the longer end is not forgotten; nor is one extension over another. */
+        pid_t child = fork();
+        if (child == 0) {
+            struct stopper stopper = {.left = 2, .kill = true};
+            _exit(resume(path, 1, setting->iterations + 4, &stopper, &second, &error) == PHL_OK ? 0
+                                                                                               : 1);
+        }
+        int ended = 0;
+        assert_int_equal(waitpid(child, &ended, 0), child);
+        must(resume(path, 2, setting->iterations + 7, &never, &second, &error), &error);
+        phl_train_options longer = options_of(setting);
+        longer.warmup = longer.anneal_end = setting->iterations / 2;
+        longer.iterations = setting->iterations + 7;
+        if (sampled && !setting->soft) {
+            longer.keep = longer.iterations;
+        }
+        phl_run *expected = train_plainly(forest, &longer);
+        for (size_t i = 0; i < second->n_models; i++) {
+            const phl_model *model = &second->models[i], *old = &first->models[i];
+            assert_string_equal(model->stop_reason, expected->models[i].stop_reason);
+            /* 3 draws a chain at first, 3 of 4 more iterations, 3 of 3 more. */
+            assert_int_equal(model->n_draws, sampled ? 3 * old->n_draws : 1);
+            for (size_t d = 0; sampled && d < old->n_draws; d++) {
+                size_t at = d / 3 * 9 + d % 3;
+                assert_int_equal(model->draws[at].chain, old->draws[d].chain);
+                assert_int_equal(model->draws[at].iteration, old->draws[d].iteration);
+                assert_memory_equal(model->draws[at].params->prior, old->draws[d].params->prior,
+                                    sizeof(double) * 3);
+            }
+        }
+        /* Soft stages begin later in a training that was longer from the start. */
+        forget_seconds(second);
+        forget_seconds(expected);
+        if (!setting->soft) {
+            assert_int_equal(second->n_trace, expected->n_trace);
+            for (size_t i = 0; i < second->n_trace; i++) {
+                assert_memory_equal(&second->trace[i], &expected->trace[i], sizeof *second->trace);
+            }
+        }
+        phl_run_free(first);
+        phl_run_free(second);
+        phl_run_free(expected);
+        empty_folder();
+    }
+    phl_forest_free(forest);
+}
+
+static const char *watched;
+
+/* While a training is at work: its run can be read, and no other training gets hold of it. */
+static void look_at_watched(void)
+{
+    phl_error error = {0};
+    phl_run *run = NULL;
+    struct stopper never = {0};
+    phl_forest *forest = make_forest(2);
+    phl_file_options file = every_iteration();
+    must(phl_run_open(watched, &run, &error), &error);
+    assert_true(run->n_trace > 0 && is_interrupted(run));
+    phl_run_free(run);
+    assert_int_equal(resume(watched, 1, 0, &never, &run, &error), PHL_ERR_WRITE);
+    assert_non_null(strstr(error.message, "another training is at work"));
+    assert_int_equal(train_into(forest, &settings[0], watched, &file, &never, &run, &error),
+                     PHL_ERR_WRITE);
+    assert_non_null(strstr(error.message, "exists already"));
+    file.replace = true;
+    assert_int_equal(train_into(forest, &settings[0], watched, &file, &never, &run, &error),
+                     PHL_ERR_WRITE);
+    assert_non_null(strstr(error.message, "another training is at work"));
+    phl_forest_free(forest);
+}
+
+static void test_one_at_a_time(void **state)
+{
+    (void)state;
+    phl_forest *forest = make_forest(1);
+    phl_file_options file = every_iteration();
+    struct stopper stopper = {.left = 4, .look = look_at_watched};
+    phl_run *run = NULL;
+    phl_error error = {0};
+    watched = in_folder("watched.run");
+    must(train_into(forest, &settings[5], watched, &file, &stopper, &run, &error), &error);
+    assert_true(is_interrupted(run));
+    phl_run_free(run);
+    stopper = (struct stopper){0};
+    must(resume(watched, 1, 0, &stopper, &run, &error), &error);
+    phl_train_options options = options_of(&settings[5]);
+    phl_run *expected = train_plainly(forest, &options);
+    check_run(&settings[5], expected, run, watched);
+    phl_run_free(run);
+    phl_run_free(expected);
+    phl_forest_free(forest);
+}
+
+/* Without its trees a run asks for them, and takes no others. */
+static void test_trees(void **state)
+{
+    (void)state;
+    const struct setting *setting = &settings[6];
+    const char *path = in_folder("a.run");
+    phl_forest *forest = make_forest(1), *other = make_forest(2);
+    phl_file_options file = every_iteration();
+    struct stopper stopper = {.left = 5};
+    phl_resume_options options;
+    phl_run *run = NULL;
+    phl_error error = {0};
+    file.no_embed = true;
+    must(train_into(forest, setting, path, &file, &stopper, &run, &error), &error);
+    phl_run_free(run);
+    run = NULL;
+    phl_resume_options_init(&options);
+    assert_int_equal(phl_resume(path, &options, &run, &error), PHL_ERR_ARGUMENT);
+    assert_non_null(strstr(error.remedy, "--data"));
+    options.forest = other;
+    assert_int_equal(phl_resume(path, &options, &run, &error), PHL_ERR_CHANGED);
+    assert_int_equal(phl_status_exit_code(PHL_ERR_CHANGED), 3);
+    options.forest = forest;
+    must(phl_resume(path, &options, &run, &error), &error);
+    phl_train_options train = options_of(setting);
+    phl_run *expected = train_plainly(forest, &train);
+    check_run(setting, expected, run, path);
+    /* A run that was merely saved has nothing to go on from. */
+    const char *saved = in_folder("saved.run");
+    save(expected, saved);
+    options.iterations = 100;
+    phl_run *none = NULL;
+    assert_int_equal(phl_resume(saved, &options, &none, &error), PHL_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "no checkpoint"));
+    assert_int_equal(phl_resume(in_folder("missing.run"), &options, &none, &error), PHL_ERR_OPEN);
+    phl_run_free(run);
+    phl_run_free(expected);
+    phl_forest_free(forest);
+    phl_forest_free(other);
+}
+
+/* No room on the disk, sooner or later: an old file stays as long as there is no new one, and what is
+ * there can be resumed.  The limit on the size of files stands for a full disk. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    const struct setting *setting = &settings[5];
+    phl_forest *forest = make_forest(1);
+    phl_train_options options = options_of(setting);
+    phl_run *expected = train_plainly(forest, &options);
+    phl_run *old = random_run(&shapes[A_SP], 1, false);
+    struct rlimit limit, small;
+    size_t intact = 0, resumed = 0;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    phl_status status = PHL_ERR_WRITE;
+    for (rlim_t room = 4096; status != PHL_OK; room += 7000) {
+        const char *path = in_folder("a.run");
+        phl_file_options file = every_iteration();
+        struct stopper never = {0};
+        phl_run *run = NULL;
+        phl_error error = {0};
+        file.replace = true;
+        save(old, path);
+        small = limit;
+        small.rlim_cur = room;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        status = train_into(forest, setting, path, &file, &never, &run, &error);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        if (status == PHL_OK) {
+            check_run(setting, expected, run, path);
+            phl_run_free(run);
+            break;
+        }
+        assert_int_equal(status, PHL_ERR_WRITE);
+        assert_string_equal(error.file, path);
+        assert_non_null(strstr(error.message, "cannot write"));
+        phl_run *found = open_run(path);
+        if (found->kind == PHL_SP) {
+            assert_null(difference(old, found));
+            assert_int_equal(files_in_folder(), 1);
+            intact++;
+        } else if (found->n_trace > 0) {
+            assert_non_null(strstr(error.remedy, "phloem resume"));
+            must(resume(path, 1, 0, &never, &run, &error), &error);
+            check_run(setting, expected, run, path);
+            phl_run_free(run);
+            resumed++;
+        }
+        phl_run_free(found);
+        empty_folder();
+    }
+    print_message("no room: %zu old files intact, %zu trainings resumed\n", intact, resumed);
+    assert_true(intact > 0 && resumed > 0);
+    (void)signal(SIGXFSZ, before);
+    phl_run_free(old);
+    phl_run_free(expected);
+    phl_forest_free(forest);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        /* Those that fork come first: threads do not survive it. */
+        cmocka_unit_test_setup(test_killed, start_empty),
+        cmocka_unit_test_setup(test_undisturbed, start_empty),
+        cmocka_unit_test_setup(test_no_room, start_empty),
+        cmocka_unit_test_setup(test_one_at_a_time, start_empty),
+        cmocka_unit_test_setup(test_extended, start_empty),
+        cmocka_unit_test_setup(test_cancelled, start_empty),
+        cmocka_unit_test_setup(test_trees, start_empty),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
