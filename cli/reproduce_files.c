@@ -35,11 +35,13 @@ char *path_join(const char *folder, const char *name)
 
 static int folder_make(const char *path)
 {
+    struct stat known;
     if (mkdir(path, 0777) != 0 && errno != EEXIST) {
         terminal_message("cannot make the folder %s: %s", path, strerror(errno));
         return EXIT_SYSTEM;
     }
-    if (access(path, W_OK | X_OK) != 0) {
+    errno = ENOTDIR;
+    if (stat(path, &known) != 0 || !S_ISDIR(known.st_mode) || access(path, W_OK | X_OK) != 0) {
         terminal_message("cannot write into the folder %s: %s", path, strerror(errno));
         return EXIT_SYSTEM;
     }

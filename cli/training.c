@@ -217,8 +217,8 @@ int training_end(const cli_arguments *parsed, const phl_run *run, const char *pa
         print_summary(run);
     }
     if (training_interrupted(run)) {
-        terminal_message("interrupted; what was reached is in %s, 'phloem resume' goes on from there",
-                         path);
+        terminal_message(
+            "interrupted; what was reached is in %s, 'phloem resume' goes on from there", path);
         return EXIT_INTERRUPTED;
     }
     if (!quiet) {

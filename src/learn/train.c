@@ -221,8 +221,7 @@ static phl_status prepare(phl_training *training, phl_error *error)
         return status;
     }
     training->n_parts = training->run->n_models;
-    training->n_chains =
-        options->learner == PHL_LEARNER_EM ? options->restarts : options->chains;
+    training->n_chains = options->learner == PHL_LEARNER_EM ? options->restarts : options->chains;
     training->parts = phl_alloc_zero(training->n_parts, sizeof *training->parts, error);
     training->tasks =
         phl_alloc_zero(training->n_parts * training->n_chains, sizeof *training->tasks, error);

@@ -149,8 +149,8 @@ phl_status phl_train_config_parse(const char *text, phl_train_config *config, ph
     phl_train_options_init(o);
     const char *kind = json_string_value(json_object_get(object, "model"));
     o->kind = kind == NULL ? 0 : phl_kind_find(kind);
-    o->learner = get_word(&reader, "learner", "em", "gibbs") == 1 ? PHL_LEARNER_GIBBS
-                                                                 : PHL_LEARNER_EM;
+    o->learner =
+        get_word(&reader, "learner", "em", "gibbs") == 1 ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM;
     o->states = get_small(&reader, "states");
     o->per_class = get_bool(&reader, "per_class");
     o->iterations = get_size(&reader, "iterations");

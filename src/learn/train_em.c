@@ -30,9 +30,8 @@ static bool watch(const phl_trace_row *row, void *context)
     bool go_on = true;
     phl_trace_row timed = *row;
     timed.seconds = phl_task_seconds(watcher->task);
-    watcher->status = phl_task_watch(watcher->task, &timed,
-                                     watcher->task->training->options.iterations, &go_on,
-                                     watcher->error);
+    watcher->status = phl_task_watch(
+        watcher->task, &timed, watcher->task->training->options.iterations, &go_on, watcher->error);
     if (watcher->status == PHL_OK && go_on) {
         watcher->status = offer(watcher, false);
     }
@@ -51,10 +50,10 @@ static phl_status start(const phl_task *task, phl_em_options *fit, phl_params **
         fit->previous = task->from->previous;
         return phl_params_clone(task->from->params, params, error);
     }
-    phl_status status = phl_params_create(
-        options->kind, options->states, training->forest->max_slot,
-        (uint32_t)training->forest->labels.count, training->modes, training->n_modes,
-        options->memory_limit, params, error);
+    phl_status status =
+        phl_params_create(options->kind, options->states, training->forest->max_slot,
+                          (uint32_t)training->forest->labels.count, training->modes,
+                          training->n_modes, options->memory_limit, params, error);
     if (status == PHL_OK) {
         phl_em_start(*params, fit->seed, fit->stream);
     }

@@ -86,8 +86,8 @@ static phl_status check_slots(const phl_task *task, const phl_rows *rows, phl_er
                          rows->n_eligible);
     }
     if (options->slots_max > rows->n_eligible && options->slots_max != 5 && task->chain == 0) {
-        phl_task_note(task, NULL, "--slots-max %u: only %u slots can be active",
-                      options->slots_max, rows->n_eligible);
+        phl_task_note(task, NULL, "--slots-max %u: only %u slots can be active", options->slots_max,
+                      rows->n_eligible);
     }
     return PHL_OK;
 }
@@ -129,8 +129,8 @@ static bool is_kept(const phl_training *training, const struct schedule *schedul
 {
     uint64_t begin = schedule->warm;
     for (size_t i = 0; i <= training->n_earlier; i++) {
-        uint64_t end = i < training->n_earlier ? training->earlier[i] + schedule->shift
-                                               : schedule->total;
+        uint64_t end =
+            i < training->n_earlier ? training->earlier[i] + schedule->shift : schedule->total;
         if (done > begin && done <= end) {
             uint64_t at = done - begin, span = end - begin;
             uint64_t keep = training->options.keep < span ? training->options.keep : span;
@@ -180,8 +180,9 @@ static void fill_moves(const struct chain *chain, phl_trace_row *row)
     }
 }
 
-static phl_status offer(phl_task *task, const phl_gibbs *gibbs, bool last, phl_error *error)
+static phl_status offer(phl_task *task, const struct chain *chain, bool last, phl_error *error)
 {
+    const phl_gibbs *gibbs = chain->gibbs;
     phl_task_state state = {
         .iteration = gibbs->iteration,
         .kept = task->n_draws,
@@ -189,6 +190,8 @@ static phl_status offer(phl_task *task, const phl_gibbs *gibbs, bool last, phl_e
         .log_lambda0 = gibbs->log_lambda0,
         .alpha = gibbs->alpha,
         .alpha0 = gibbs->alpha0,
+        .hidden = chain->seed != NULL ? chain->seed->state : NULL,
+        .n_hidden = chain->seed != NULL ? chain->seed->n_nodes : 0,
     };
     return phl_task_offer(task, &state, last, error);
 }
@@ -198,8 +201,8 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
                                 const struct schedule *schedule, bool *go_on, phl_error *error)
 {
     phl_gibbs *gibbs = chain->gibbs;
-    phl_status status = chain->seed != NULL ? phl_seed_step(chain->seed, error)
-                                            : phl_gibbs_step(gibbs, error);
+    phl_status status =
+        chain->seed != NULL ? phl_seed_step(chain->seed, error) : phl_gibbs_step(gibbs, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -239,11 +242,11 @@ static phl_status run_chain(phl_task *task, const struct chain *chain,
             status = run_iteration(task, chain, schedule, &go_on, error);
         }
         if (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
-            status = offer(task, gibbs, false, error);
+            status = offer(task, chain, false, error);
         }
     }
     if (status == PHL_OK) {
-        status = offer(task, gibbs, true, error);
+        status = offer(task, chain, true, error);
     }
     if (status == PHL_OK && task->n_draws == 0) {
         status = keep_draw(task, gibbs, error); /* interrupted early: where the chain is */
@@ -254,6 +257,27 @@ static phl_status run_chain(phl_task *task, const struct chain *chain,
             gibbs->iteration >= schedule->total ? PHL_STOP_ITERATIONS : PHL_STOP_INTERRUPTED;
     }
     return status;
+}
+
+/* A new chain, put where the task was. */
+static phl_status restore(const struct chain *chain, const phl_task_state *from, phl_error *error)
+{
+    const phl_seed *seed = chain->seed;
+    bool fits = from->n_hidden == (seed == NULL ? 0 : seed->n_nodes);
+    for (size_t i = 0; fits && i < from->n_hidden; i++) {
+        fits = from->hidden[i] < chain->gibbs->params->states;
+    }
+    if (!fits) {
+        return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
+                         "the hidden states of the checkpoint are not those of these trees");
+    }
+    if (seed != NULL) {
+        return phl_seed_resume(chain->seed, from->params, from->log_lambda0, from->alpha,
+                               from->alpha0, from->hidden, from->iteration, error);
+    }
+    phl_chain_state state = {from->iteration, from->params, from->log_lambda0, from->alpha,
+                             from->alpha0};
+    return phl_gibbs_restore(chain->gibbs, &state, error);
 }
 
 phl_status phl_task_run_gibbs(phl_task *task, phl_error *error)
@@ -287,15 +311,12 @@ phl_status phl_task_run_gibbs(phl_task *task, phl_error *error)
                                  error);
         chain.gibbs = status == PHL_OK ? chain.seed->gibbs : NULL;
     } else if (status == PHL_OK) {
-        status = phl_gibbs_create(task->part->index, task->part->label_row, options->states,
-                                  labels, training->modes, training->n_modes, &options_of_chain,
+        status = phl_gibbs_create(task->part->index, task->part->label_row, options->states, labels,
+                                  training->modes, training->n_modes, &options_of_chain,
                                   &chain.gibbs, error);
     }
     if (status == PHL_OK && task->from != NULL) {
-        const phl_task_state *from = task->from;
-        phl_chain_state state = {from->iteration, from->params, from->log_lambda0, from->alpha,
-                                 from->alpha0};
-        status = phl_gibbs_restore(chain.gibbs, &state, error);
+        status = restore(&chain, task->from, error);
     }
     if (status == PHL_OK) {
         status = run_chain(task, &chain, &schedule, error);

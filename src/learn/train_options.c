@@ -116,14 +116,14 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
     if (!(options->slot_support >= 0.0 && options->slot_support <= 1.0) || options->core_max < 1 ||
         options->core_max > UINT32_MAX) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "slot support must be from 0 to 1, and core max from 1 to %u",
-                         UINT32_MAX);
+                         "slot support must be from 0 to 1, and core max from 1 to %u", UINT32_MAX);
     }
     for (size_t i = 0; options->sizes != NULL && i < options->n_sizes; i++) {
         if (options->sizes[i] < 1 || options->sizes[i] > options->states + 1) {
-            return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                             "slot %zu: %u blocks, expected 1 to %u (the states and the empty slot)",
-                             i + 1, options->sizes[i], options->states + 1);
+            return phl_raise(
+                error, PHL_ERR_ARGUMENT, NULL,
+                "slot %zu: %u blocks, expected 1 to %u (the states and the empty slot)", i + 1,
+                options->sizes[i], options->states + 1);
         }
     }
     if (options->sizes != NULL && options->partition != NULL) {
@@ -149,8 +149,7 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
                          "a model of kind %s takes no partitions", phl_kind_name(options->kind));
     }
     if (options->states < 1 || options->iterations < 1) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "states and iterations must be at least 1");
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "states and iterations must be at least 1");
     }
     return options->learner == PHL_LEARNER_EM ? check_em(options, error)
                                               : check_gibbs(options, error);

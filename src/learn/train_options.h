@@ -10,8 +10,8 @@ void phl_train_options_resolve(phl_train_options *options);
 /* Of resolved options. */
 phl_status phl_train_options_check(const phl_train_options *options, phl_error *error);
 
-/* Resolved options as a JSON object; `slots` is that of the data, `earlier` the iterations asked for
- * before the run was extended. */
+/* Resolved options as a JSON object; `slots` is that of the data, `earlier` the iterations asked
+ * for before the run was extended. */
 phl_status phl_train_options_json(const phl_train_options *options, const size_t *earlier,
                                   size_t n_earlier, uint32_t slots, phl_text *text,
                                   phl_error *error);
@@ -19,8 +19,9 @@ phl_status phl_train_options_json(const phl_train_options *options, const size_t
 /* ---- And back: train_config.c ---------------------------------------------------------------- */
 
 typedef struct phl_train_config {
-    phl_train_options options; /* resolved; seed, partition, command_line and callbacks are not set */
-    uint32_t *sizes;           /* what options.sizes points to */
+    phl_train_options
+        options;     /* resolved; seed, partition, command_line and callbacks are not set */
+    uint32_t *sizes; /* what options.sizes points to */
     size_t *earlier;
     size_t n_earlier;
 } phl_train_config;

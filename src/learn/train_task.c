@@ -84,8 +84,8 @@ void phl_task_state_clear(phl_task_state *state)
 
 phl_status phl_task_add_draw(phl_task *task, const phl_draw *draw, phl_error *error)
 {
-    phl_status status = phl_grow(&task->draws, &task->draw_capacity, task->n_draws + 1,
-                                 sizeof *task->draws, error);
+    phl_status status =
+        phl_grow(&task->draws, &task->draw_capacity, task->n_draws + 1, sizeof *task->draws, error);
     if (status != PHL_OK) {
         phl_params_free(draw->params);
         return status;

@@ -1,8 +1,8 @@
-/* training.h - what the parts of a training share: train.c, train_task.c, train_em.c, train_gibbs.c;
- * and how whoever wants to keep what a training reached (store/) takes part in it.
+/* training.h - what the parts of a training share: train.c, train_task.c, train_em.c,
+ * train_gibbs.c; and how whoever wants to keep what a training reached (store/) takes part in it.
  *
- * A training is a list of tasks, one a class and chain (or restart).  Tasks are independent and each
- * runs in one fixed order, so the result does not depend on the number of threads.
+ * A training is a list of tasks, one a class and chain (or restart).  Tasks are independent and
+ * each runs in one fixed order, so the result does not depend on the number of threads.
  */
 #ifndef PHL_LEARN_TRAINING_H
 #define PHL_LEARN_TRAINING_H
@@ -42,9 +42,9 @@ typedef struct phl_keeper {
     double seconds; /* at most so often a task; 0: after every iteration */
     /* The run and its tasks are made, nothing has begun: put back what was kept.  May be NULL. */
     phl_status (*restore)(struct phl_training *training, void *context, phl_error *error);
-    /* A task came to `state` (borrowed), with the trace rows from task->trace_saved on and the draws
-     * from task->draws_saved on new since the last call that succeeded.  The first call of a task
-     * comes after its first iteration, the last one when it ends. */
+    /* A task came to `state` (borrowed), with the trace rows from task->trace_saved on and the
+     * draws from task->draws_saved on new since the last call that succeeded.  The first call of a
+     * task comes after its first iteration, the last one when it ends. */
     phl_status (*save)(const struct phl_task *task, const phl_task_state *state, void *context,
                        phl_error *error);
     void *context;
@@ -56,7 +56,7 @@ typedef struct phl_training {
     const size_t *earlier;     /* [n_earlier] iterations asked for before the run was extended */
     size_t n_earlier;
     const phl_keeper *keeper; /* may be NULL */
-    const phl_mode *modes;     /* partitions given by the user */
+    const phl_mode *modes;    /* partitions given by the user */
     uint32_t n_modes;
     phl_run *run;
     phl_part *parts;

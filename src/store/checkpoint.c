@@ -1,7 +1,7 @@
 /* checkpoint.c - the state of a task as arrays of the table checkpoint; see checkpoint.h.
  *
- * Beside the tables of its parameters, which are stored as those of a draw: `counts`, `reals`, and as
- * far as the learner has them `log_lambda0` and `hidden`.
+ * Beside the tables of its parameters, which are stored as those of a draw: `counts`, `reals`, and
+ * as far as the learner has them `log_lambda0` and `hidden`.
  */
 #include "store/checkpoint.h"
 
@@ -100,8 +100,8 @@ phl_status phl_checkpoint_read(const phl_database *database, const phl_directory
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
-    phl_status status = read_flat(database, directory, owner, "counts", PHL_UINT64, counts, COUNTS,
-                                  error);
+    phl_status status =
+        read_flat(database, directory, owner, "counts", PHL_UINT64, counts, COUNTS, error);
     if (status == PHL_OK) {
         status = read_flat(database, directory, owner, "reals", PHL_FLOAT64, reals, REALS, error);
     }

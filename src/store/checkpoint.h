@@ -1,8 +1,9 @@
 /* checkpoint.h - where a training stands, in its run file.
  *
- * A writer is the keeper of a training (learn/training.h): every call to save is one transaction with
- * the new trace rows, the new draws and the task's state.  The run file is made by the first of them,
- * so that a training that fails before its first iteration leaves no trace and no old run is lost.
+ * A writer is the keeper of a training (learn/training.h): every call to save is one transaction
+ * with the new trace rows, the new draws and the task's state.  The run file is made by the first
+ * of them, so that a training that fails before its first iteration leaves no trace and no old run
+ * is lost.
  */
 #ifndef PHL_STORE_CHECKPOINT_H
 #define PHL_STORE_CHECKPOINT_H

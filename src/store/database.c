@@ -190,8 +190,9 @@ phl_status phl_database_end(const phl_database *database, phl_status status, phl
 
 void phl_database_fold(const phl_database *database)
 {
-    (void)sqlite3_exec(database->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE",
-                       NULL, NULL, NULL);
+    (void)sqlite3_exec(database->db,
+                       "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE", NULL, NULL,
+                       NULL);
 }
 
 void phl_database_close(phl_database *database)
@@ -318,7 +319,8 @@ static phl_status distrust(phl_database *database, phl_error *error)
     }
     (void)sqlite3_busy_timeout(database->db, BUSY_MILLISECONDS);
     /* Mapped memory would turn a file that is cut short meanwhile into a signal. */
-    return phl_database_execute(database, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", error);
+    return phl_database_execute(database, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0",
+                                error);
 }
 
 static phl_status check_schema(phl_database *database, phl_error *error)

@@ -203,8 +203,7 @@ phl_status phl_part_verify(const phl_database *database, phl_run_part part, phl_
     if (status == PHL_OK) {
         const char *stored = row ? (const char *)sqlite3_column_text(statement, 0) : NULL;
         if (stored == NULL || strcmp(stored, hex) != 0) {
-            status = phl_database_damaged(database, error, "its %s does not match",
-                                          names[part]);
+            status = phl_database_damaged(database, error, "its %s does not match", names[part]);
         }
     }
     (void)sqlite3_finalize(statement);

@@ -109,7 +109,8 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
     if (given == NULL) {
         status = phl_forest_load(&r->database, &r->forest, error);
         if (status == PHL_OK && r->forest == NULL) {
-            return raise_here(r, error, PHL_ERR_ARGUMENT, "give the trees it was begun with: --data",
+            return raise_here(r, error, PHL_ERR_ARGUMENT,
+                              "give the trees it was begun with: --data",
                               "the run does not hold its trees");
         }
     }
@@ -117,10 +118,9 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
     if (status == PHL_OK) {
         status = phl_forest_fingerprint(*forest, true, found, error);
     }
-    if (status == PHL_OK &&
-        (expected == NULL || strcmp(expected, found) != 0 ||
-         (*forest)->max_slot != r->known->slots ||
-         !same_names(&(*forest)->labels, &r->known->labels))) {
+    if (status == PHL_OK && (expected == NULL || strcmp(expected, found) != 0 ||
+                             (*forest)->max_slot != r->known->slots ||
+                             !same_names(&(*forest)->labels, &r->known->labels))) {
         status = raise_here(r, error, PHL_ERR_CHANGED,
                             "give the same files in the same order, with the same options for "
                             "reading",
@@ -162,8 +162,8 @@ static phl_status restore_trace(const phl_run *known, phl_task *task, phl_error 
     return status;
 }
 
-/* The draws a task has kept: the last ones of its chain.  Others are earlier, from where the chain was
- * when it was interrupted before there was anything to keep. */
+/* The draws a task has kept: the last ones of its chain.  Others are earlier, from where the chain
+ * was when it was interrupted before there was anything to keep. */
 static phl_status restore_draws(phl_run *known, phl_task *task, phl_error *error)
 {
     phl_model *model = &known->models[task->class_index];

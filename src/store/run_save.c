@@ -248,7 +248,8 @@ phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, phl_m
 phl_status phl_run_save(const phl_run *run, const char *path, bool replace, phl_error *error)
 {
     int lock = -1;
-    phl_status status = phl_run_make_file(run, run->forest, NULL, NULL, path, replace, &lock, error);
+    phl_status status =
+        phl_run_make_file(run, run->forest, NULL, NULL, path, replace, &lock, error);
     phl_run_unlock(&lock);
     return status;
 }

@@ -109,8 +109,8 @@ static phl_status write_news(phl_run_writer *writer, const phl_task *task,
     const phl_database *database = &writer->database;
     phl_status status = PHL_OK;
     for (size_t i = task->trace_saved; status == PHL_OK && i < task->n_trace; i++) {
-        status = phl_trace_write(database, writer->trace, writer->n_traces++, &task->trace[i],
-                                 error);
+        status =
+            phl_trace_write(database, writer->trace, writer->n_traces++, &task->trace[i], error);
     }
     for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
         status = phl_model_write(database, writer->model, writer->tensor, writer->n_models++,
@@ -248,9 +248,8 @@ phl_status phl_train_file(const phl_forest *forest, const phl_train_options *opt
                              .replace = file->replace,
                              .forest = file->no_embed ? NULL : forest,
                              .lock = -1};
-    phl_keeper keeper = {.seconds = file->checkpoint_seconds,
-                         .save = phl_run_writer_save,
-                         .context = &writer};
+    phl_keeper keeper = {
+        .seconds = file->checkpoint_seconds, .save = phl_run_writer_save, .context = &writer};
     phl_run *made = NULL;
     phl_status status = check_path(&writer, error);
     if (status == PHL_OK) {

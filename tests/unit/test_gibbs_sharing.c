@@ -334,12 +334,17 @@ static void draw_moments(phl_gibbs *gibbs, size_t draws, moments *m)
     }
 }
 
-/* z of the difference of two means (the second one exact: no variance). */
-static double difference(double a, double a_square, double b, double b_square, size_t draws)
+/* z of the difference of two means of whole numbers; the second one may be exact.  A whole number
+ * whose mean has the fractional part f has at least the variance f (1 - f): this speaks for events
+ * so rare that the draws do not show how they vary. */
+static double difference(double a, double a_square, double b, double b_square, bool exact,
+                         size_t draws)
 {
-    double variance = a_square - a * a + (b_square - b * b);
+    double mean = exact ? b : (a + b) / 2.0, f = mean - floor(mean);
+    double variance = fmax(a_square - a * a, f * (1.0 - f));
+    variance += exact ? 0.0 : fmax(b_square - b * b, f * (1.0 - f));
     double off = a - b;
-    return variance > 1e-9 ? off / sqrt(variance / (double)draws) : fabs(off) < 1e-9 ? 0.0 : 1e9;
+    return fabs(off) < 1e-9 * fmax(1.0, fabs(b)) ? 0.0 : off / sqrt(variance / (double)draws);
 }
 
 static double sharing_distance(const moments *on, const moments *off, size_t draws)
@@ -347,11 +352,11 @@ static double sharing_distance(const moments *on, const moments *off, size_t dra
     double worst = 0.0;
     assert_int_equal(on->n, off->n);
     for (size_t f = 0; f < on->n; f++) {
-        double z = difference(on->sum[f], on->square[f], off->sum[f], off->square[f], draws);
+        double z = difference(on->sum[f], on->square[f], off->sum[f], off->square[f], false, draws);
         worst = fabs(z) > fabs(worst) ? z : worst;
         for (int k = 0; k < SHIFTS; k++) {
             z = difference(on->product[k][f], on->product_square[k][f], off->product[k][f],
-                           off->product_square[k][f], draws);
+                           off->product_square[k][f], false, draws);
             worst = fabs(z) > fabs(worst) ? z : worst;
         }
     }
@@ -374,7 +379,7 @@ static double expectation_distance(const prepared *p, const moments *m, size_t d
         const double *exact = t < 3 ? tables[t] : counts->modes[t - 3].matrix;
         size_t length = t < 3 ? lengths[t] : (c + 1) * params->modes[t - 3].size;
         for (size_t i = 0; i < length; i++, f++) {
-            double z = difference(m->sum[f], m->square[f], exact[i], exact[i] * exact[i], draws);
+            double z = difference(m->sum[f], m->square[f], exact[i], 0.0, true, draws);
             worst = fabs(z) > fabs(worst) ? z : worst;
         }
     }

@@ -20,18 +20,20 @@ struct setting {
     size_t iterations, runs; /* restarts or chains */
     bool partition;
     double tolerance;
+    phl_sampler sampler;
 };
 
 static const struct setting settings[] = {
-    {"sp", PHL_SP, false, false, false, 9, 2, false, 0},
-    {"sp by tolerance", PHL_SP, true, false, false, 40, 2, false, 1e-2},
-    {"td", PHL_TD, true, false, false, 7, 1, false, 0},
-    {"full", PHL_FULL, false, false, false, 6, 2, false, 0},
-    {"tf by EM", PHL_TF, false, false, false, 8, 2, true, 0},
-    {"tf", PHL_TF, false, false, false, 14, 2, false, 0},
-    {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0},
-    {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0},
-    {"tf, partition held", PHL_TF, false, true, true, 10, 1, true, 0},
+    {"sp", PHL_SP, false, false, false, 9, 2, false, 0, PHL_SAMPLER_BLOCKED},
+    {"sp by tolerance", PHL_SP, true, false, false, 40, 2, false, 1e-2, PHL_SAMPLER_BLOCKED},
+    {"td", PHL_TD, true, false, false, 7, 1, false, 0, PHL_SAMPLER_BLOCKED},
+    {"full", PHL_FULL, false, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED},
+    {"tf by EM", PHL_TF, false, false, false, 8, 2, true, 0, PHL_SAMPLER_BLOCKED},
+    {"tf", PHL_TF, false, false, false, 14, 2, false, 0, PHL_SAMPLER_BLOCKED},
+    {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0, PHL_SAMPLER_BLOCKED},
+    {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0, PHL_SAMPLER_BLOCKED},
+    {"tf, partition held", PHL_TF, false, true, true, 10, 1, true, 0, PHL_SAMPLER_BLOCKED},
+    {"the paper's sampler", PHL_TF, true, false, false, 10, 2, false, 0, PHL_SAMPLER_SEED},
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
@@ -61,6 +63,7 @@ static phl_train_options options_of(const struct setting *setting)
     options.smoothing = 0.1;
     options.keep = 3;
     options.soft = setting->soft;
+    options.sampler = setting->sampler;
     options.update_concentration = setting->update;
     options.command_line = "test \"quoted\"";
     options.threads = 1;
@@ -243,7 +246,8 @@ static void test_cancelled(void **state)
     phl_forest_free(forest);
 }
 
-/* In a process of its own, which ends without notice after `left` iterations: is that what happened? */
+/* In a process of its own, which ends without notice after `left` iterations: is that what
+ * happened? */
 static bool killed_in(const phl_forest *forest, const struct setting *setting, const char *path,
                       size_t left)
 {
@@ -254,9 +258,9 @@ static bool killed_in(const phl_forest *forest, const struct setting *setting, c
         struct stopper stopper = {.left = left, .kill = true};
         phl_run *run = NULL;
         phl_error error = {0};
-        phl_status status =
-            forest != NULL ? train_into(forest, setting, path, &file, &stopper, &run, &error)
-                           : resume(path, 1, 0, &stopper, &run, &error);
+        phl_status status = forest != NULL
+                                ? train_into(forest, setting, path, &file, &stopper, &run, &error)
+                                : resume(path, 1, 0, &stopper, &run, &error);
         _exit(status == PHL_OK ? 0 : 1);
     }
     int ended = 0;
@@ -316,8 +320,9 @@ static void test_extended(void **state)
         pid_t child = fork();
         if (child == 0) {
             struct stopper stopper = {.left = 2, .kill = true};
-            _exit(resume(path, 1, setting->iterations + 4, &stopper, &second, &error) == PHL_OK ? 0
-                                                                                               : 1);
+            _exit(resume(path, 1, setting->iterations + 4, &stopper, &second, &error) == PHL_OK
+                      ? 0
+                      : 1);
         }
         int ended = 0;
         assert_int_equal(waitpid(child, &ended, 0), child);
@@ -447,8 +452,8 @@ static void test_trees(void **state)
     phl_forest_free(other);
 }
 
-/* No room on the disk, sooner or later: an old file stays as long as there is no new one, and what is
- * there can be resumed.  The limit on the size of files stands for a full disk. */
+/* No room on the disk, sooner or later: an old file stays as long as there is no new one, and what
+ * is there can be resumed.  The limit on the size of files stands for a full disk. */
 static void test_no_room(void **state)
 {
     (void)state;
