@@ -183,6 +183,7 @@ static int write_all(const reproduction *r)
     code = code == EXIT_OK ? pictures_write(r) : code;
     if (code == EXIT_OK) {
         tables_print(r);
+        fflush(stdout); /* the message comes after the tables where both go to one file */
         if (!r->line.quiet) {
             terminal_message("written to %s: results.json, table.md, pictures, predictions, runs",
                              r->folder);

@@ -53,6 +53,7 @@ static int resume(const cli_arguments *parsed, const char *path, const phl_fores
     options.cancel = interrupt_asked;
     options.context = line;
     progress_begin(line, arguments_flag(parsed, "quiet"));
+    line->json = strcmp(arguments_choice(parsed, "progress"), "json") == 0;
     line->chains = chains;
     interrupt_poll(true);
     phl_status status = phl_resume(path, &options, &run, &error);
@@ -101,6 +102,7 @@ static const cli_option resume_rows[] = {
      .argument = "IN,...",
      .help = "the trees it was begun with, for a run that does not hold them; others are refused"},
     OPTION_CHECKPOINT_ROW,
+    OPTION_PROGRESS_ROW,
 };
 static const option_group resume_options = {"Resuming", resume_rows,
                                             sizeof resume_rows / sizeof *resume_rows};

@@ -108,6 +108,7 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
         return code;
     }
     progress_begin(line, arguments_flag(parsed, "quiet"));
+    line->json = strcmp(arguments_choice(parsed, "progress"), "json") == 0;
     line->chains = training_samples(how);
     interrupt_poll(true);
     phl_status status = phl_train_file(forest, &how->options, &file, path, &run, &error);
@@ -158,6 +159,7 @@ static const cli_option run_rows[] = {
      .type = OPTION_FLAG,
      .help = "replace RUN if it exists, once the first iteration is done"},
     OPTION_CHECKPOINT_ROW,
+    OPTION_PROGRESS_ROW,
     {.name = "no-embed",
      .type = OPTION_FLAG,
      .help = "leave the trees out of RUN, which is smaller then; 'resume' will ask for them"},

@@ -30,7 +30,8 @@ void progress_begin(progress_line *line, bool quiet)
 static bool is_due(progress_line *line)
 {
     double moment = now();
-    if (line->quiet || moment - line->last < (line->live ? live_seconds : plain_seconds)) {
+    if (line->quiet ||
+        moment - line->last < (line->live || line->json ? live_seconds : plain_seconds)) {
         return false;
     }
     line->last = moment;
@@ -39,6 +40,7 @@ static bool is_due(progress_line *line)
 
 static void clear(progress_line *line)
 {
+    progress_table_clear(line);
     if (line->shown) {
         fputs("\r\033[K", stderr);
         line->shown = false;
@@ -49,7 +51,9 @@ void progress_end(progress_line *line)
 {
     clear(line);
     free(line->done);
+    free(line->fits);
     line->done = NULL;
+    line->fits = NULL;
     line->n_fits = 0;
 }
 
@@ -126,15 +130,36 @@ void progress_training(const phl_progress *p, void *context)
     progress_line *line = context;
     char where[200], left[40] = "", text[400];
     double done = share_done(line, p);
-    if (!is_due(line)) {
+    bool table = line->live && !line->json && !line->quiet && !line->about && line->n_fits > 1;
+    if (table) {
+        progress_table_note(line, p);
+    }
+    bool due = is_due(line);
+    if (line->json) {
+        if (due || (p->iteration == p->iterations && !line->quiet)) {
+            progress_json(p);
+        }
+        return;
+    }
+    if (!due) {
+        return;
+    }
+    if (done > 0 && done < 1) {
+        describe_time(p->seconds * (1 - done) / done, left, sizeof left);
+    }
+    if (table) {
+        progress_table_show(line, left);
         return;
     }
     describe_training(line, p, where, sizeof where);
     snprintf(text, sizeof text, "%s%slog-likelihood %.6g", line->about ? line->about : "", where,
              p->log_likelihood);
-    if (done > 0 && done < 1) {
+    if (line->chains) {
         size_t used = strlen(text);
-        describe_time(p->seconds * (1 - done) / done, left, sizeof left);
+        snprintf(text + used, sizeof text - used, ", %u active", (unsigned)p->active);
+    }
+    if (*left) {
+        size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, ", at most %s left", left);
     }
     show(line, text);

@@ -52,7 +52,7 @@ typedef struct outcome {
     char *config, *version, *fingerprint; /* as the run file has them */
     figure figures[MOST_SETTINGS][MOST_ROWS];
     confusion confusion; /* of the headline setting */
-    char **drawn;        /* labelling: [picture.n] labels drawn for the tree of the picture */
+    char **drawn;        /* labelling: labels drawn for the tree of the pictures, NULL last */
 } outcome;
 
 /* Runs that differ in nothing but their seed. */
@@ -115,7 +115,7 @@ int data_read(reproduction *r);
 /* ---- one run (reproduce_run.c, reproduce_test.c) ---- */
 
 /* Train, unless the run file is there already, and test.  Returns an exit code. */
-int outcome_make(reproduction *r, cell *c, size_t run);
+int outcome_make(reproduction *r, cell *c, size_t number);
 /* Test a run, and write its predictions. */
 int outcome_test(reproduction *r, const phl_run *run, outcome *o);
 /* Means, standard deviations, the best run. */

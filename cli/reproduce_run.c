@@ -75,24 +75,24 @@ static phl_run *take_run(const reproduction *r, const outcome *o, const char *pa
 
 /* ---- training ---- */
 
-static int interrupted(const reproduction *r)
+static int train(reproduction *r, const cell *c, const outcome *o, const char *path, bool exists)
 {
-    terminal_message("interrupted; runs that are complete stay in %s, and the same command goes on "
-                     "from there",
-                     r->folder);
-    return EXIT_INTERRUPTED;
-}
-
-static int train(reproduction *r, const char *path, bool exists, const phl_train_options *options)
-{
+    phl_train_options options;
     phl_run *run = NULL;
     phl_error error = {0};
     int code = EXIT_OK;
-    r->line.chains = options->kind == PHL_TF;
-    phl_status status = phl_train(r->train.forest, options, &run, &error);
+    variant_options(r, c, o->seed, &options);
+    options.command_line = o->command;
+    options.threads = threads_of(r->parsed);
+    options.progress = progress_training;
+    options.report = progress_report;
+    options.cancel = interrupt_asked;
+    options.context = &r->line;
+    r->line.chains = options.kind == PHL_TF;
+    phl_status status = phl_train(r->train.forest, &options, &run, &error);
     progress_end(&r->line);
     if (status == PHL_ERR_CANCELLED || (status == PHL_OK && !is_complete(run))) {
-        code = interrupted(r);
+        code = EXIT_INTERRUPTED;
     } else if (status != PHL_OK || phl_run_save(run, path, exists, &error) != PHL_OK) {
         code = library_error(r->parsed->command, &error);
     }
@@ -130,53 +130,63 @@ static void tell(const reproduction *r, const cell *c, size_t run, bool reused, 
     }
 }
 
-int outcome_make(reproduction *r, cell *c, size_t run)
+/* Where a run goes, and the command that trains it. */
+static void name_outcome(const reproduction *r, const cell *c, outcome *o, uint64_t seed)
 {
-    outcome *o = &c->outcomes[run];
     phl_train_options options;
-    char about[120], stem[80];
-    bool exists = false;
-    int code = EXIT_OK;
-    o->seed = r->seed + run;
-    snprintf(stem, sizeof stem, "%s-c%u-s%" PRIu64, c->model->name, (unsigned)c->states, o->seed);
+    char stem[80];
+    snprintf(stem, sizeof stem, "%s-c%u-s%" PRIu64, c->model->name, (unsigned)c->states, seed);
+    o->seed = seed;
     o->file = text_format("runs/%s.run", stem);
     o->predictions = text_format("predictions/%s.tsv", stem);
-    variant_options(r, c, o->seed, &options);
+    variant_options(r, c, seed, &options);
     o->command = variant_command(r, c, &options, o->file);
-    snprintf(about, sizeof about, "%s, %u states, run %zu/%zu: ", c->model->name,
-             (unsigned)c->states, run + 1, r->runs);
-    r->line.about = about;
-    options.command_line = o->command;
-    options.threads = threads_of(r->parsed);
-    options.progress = progress_training;
-    options.report = progress_report;
-    options.cancel = interrupt_asked;
-    options.context = &r->line;
+}
 
+/* Train, unless *run is there already, and test. */
+static int train_and_test(reproduction *r, const cell *c, outcome *o, const char *path, bool exists,
+                          phl_run **run)
+{
+    int code = EXIT_OK;
+    if (!*run) {
+        code = train(r, c, o, path, exists);
+        code = code == EXIT_OK ? open_run(r, path, run) : code;
+    }
+    if (code == EXIT_OK) {
+        o->config = copy_fact(*run, "config");
+        o->version = copy_fact(*run, "version");
+        o->fingerprint = copy_fact(*run, "fingerprint");
+        code = outcome_test(r, *run, o);
+    }
+    return code == EXIT_OK && interrupt_asked(NULL) ? EXIT_INTERRUPTED : code;
+}
+
+int outcome_make(reproduction *r, cell *c, size_t number)
+{
+    outcome *o = &c->outcomes[number];
     double start = now();
+    bool exists = false;
+    name_outcome(r, c, o, r->seed + number);
     char *path = path_join(r->folder, o->file);
-    phl_run *taken = take_run(r, o, path, &exists), *trained = taken;
+    char *about = text_format("%s, %u states, run %zu/%zu: ", c->model->name, (unsigned)c->states,
+                              number + 1, r->runs);
+    phl_run *run = take_run(r, o, path, &exists);
+    bool reused = run != NULL;
+    r->line.about = about;
     interrupt_poll(true);
-    if (!trained) {
-        code = train(r, path, exists, &options);
-        code = code == EXIT_OK ? open_run(r, path, &trained) : code;
-    }
-    if (code == EXIT_OK) {
-        o->config = copy_fact(trained, "config");
-        o->version = copy_fact(trained, "version");
-        o->fingerprint = copy_fact(trained, "fingerprint");
-        code = outcome_test(r, trained, o);
-    }
-    if (code == EXIT_OK && interrupt_asked(NULL)) {
-        code = interrupted(r);
-    }
+    int code = train_and_test(r, c, o, path, exists, &run);
     interrupt_poll(false);
-    if (code == EXIT_OK) {
-        tell(r, c, run, taken != NULL, now() - start);
-    }
-    phl_run_free(trained);
-    free(path);
     r->line.about = NULL;
+    if (code == EXIT_INTERRUPTED) {
+        terminal_message("interrupted; runs that are complete stay in %s, and the same command "
+                         "goes on from there",
+                         r->folder);
+    } else if (code == EXIT_OK) {
+        tell(r, c, number, reused, now() - start);
+    }
+    phl_run_free(run);
+    free(path);
+    free(about);
     return code;
 }
 

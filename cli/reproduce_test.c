@@ -11,6 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The exit code of a call that failed; of an interruption the caller tells. */
+static int failure(const reproduction *r, phl_status status, const phl_error *error)
+{
+    return status == PHL_ERR_CANCELLED ? EXIT_INTERRUPTED
+                                       : library_error(r->parsed->command, error);
+}
+
 /* ---- classification ---- */
 
 typedef struct class_test {
@@ -43,7 +50,7 @@ static int classify(class_test *t, size_t setting)
         status = phl_classify_evaluate(t->run, forest, t->log_posterior, &evaluation, &error);
     }
     if (status != PHL_OK) {
-        return library_error(t->r->parsed->command, &error);
+        return failure(t->r, status, &error);
     }
     for (size_t i = 0; i < t->n_trees; i++) {
         const double *row = t->log_posterior + i * t->n_classes;
@@ -232,7 +239,7 @@ static int test_labels(reproduction *r, const phl_run *run, outcome *o, FILE *fi
     free(t.run_label);
     free(t.drawn);
     free(t.best);
-    return status == PHL_OK ? EXIT_OK : library_error(r->parsed->command, &error);
+    return status == PHL_OK ? EXIT_OK : failure(r, status, &error);
 }
 
 int outcome_test(reproduction *r, const phl_run *run, outcome *o)

@@ -80,7 +80,7 @@ void json_out_open(json_writer *json, char bracket, bool on_one_line); /* '{' or
 void json_out_close(json_writer *json, char bracket);                  /* '}' or ']' */
 void json_out_key(json_writer *json, const char *key);
 void json_out_string(json_writer *json, const char *text); /* NULL: null */
-void json_out_raw(json_writer *json, const char *text); /* a value that is JSON already */
+void json_out_raw(json_writer *json, const char *text);    /* a value that is JSON already */
 void json_out_integer(json_writer *json, uint64_t number);
 void json_out_real(json_writer *json, double number); /* not finite: null */
 /* A key and its value. */

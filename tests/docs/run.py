@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """run.py PHLOEM BUILD [--update] [FILE.md ...] - run the examples of the documentation, reported as TAP.
 
-Every fenced block marked `console` in README.md and docs/*.md is run: a line "$ command" (with
-"\\" at its end it goes on in the next line), then its output, exactly, standard error included.  A
-line "..." in the expected output stands for any number of lines.  The blocks of one file run in
-order in one folder that is empty at first.  A block of another kind directly behind a line
-<!-- file: NAME --> is saved there under that name.  A command must end with exit code 0; where
-another is meant, write `command || echo "exit $?"`.
+Every fenced block marked `console` in README.md, docs/*.md and examples/*.md is run: a line
+"$ command" (with "\\" at its end it goes on in the next line), then its output, exactly, standard
+error included.  A line "..." in the expected output stands for any number of lines.  The blocks of
+one file run in order in one folder that is empty at first.  A block of another kind directly behind
+a line <!-- file: NAME --> is saved there under that name; a line <!-- use: NAME --> copies the file NAME,
+which lies beside the page, into the folder.  A command must end with exit code 0; where another is
+meant, write `command || echo "exit $?"`.
 
 --update writes what was seen into the file, except where "..." is used; read the difference before
 keeping it.
@@ -15,14 +16,15 @@ import difflib
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 SECONDS = 120
-FENCE = re.compile(r"(?:^<!-- file: (?P<file>\S+) -->\n)?^```(?P<kind>[\w+-]*)[^\n]*\n"
-                   r"(?P<body>.*?)^```[ ]*$", re.M | re.S)
+FENCE = re.compile(r"^<!-- use: (?P<use>\S+) -->$|(?:^<!-- file: (?P<file>\S+) -->\n)?"
+                   r"^```(?P<kind>[\w+-]*)[^\n]*\n(?P<body>.*?)^```[ ]*$", re.M | re.S)
 
 
 def steps(body):
@@ -56,11 +58,13 @@ def matches(expected, found):
 
 
 def examples(path):
-    """("save", name, content) and ("run", line, command, expected), in order."""
+    """("use", name), ("save", name, content) and ("run", line, command, expected), in order."""
     with open(path, encoding="utf-8") as stream:
         text = stream.read()
     for match in FENCE.finditer(text):
-        if match.group("file"):
+        if match.group("use"):
+            yield ("use", match.group("use"))
+        elif match.group("file"):
             yield ("save", match.group("file"), match.group("body"))
         elif match.group("kind") == "console":
             first = text.count("\n", 0, match.start("body")) + 1
@@ -83,6 +87,9 @@ def run_file(path, env, update, report):
     shift = 0  # lines that updates have added so far
     with tempfile.TemporaryDirectory(prefix="phloem-docs-") as folder:
         for kind, where, *rest in list(examples(path)):
+            if kind == "use":
+                shutil.copy(os.path.join(os.path.dirname(path), where), folder)
+                continue
             if kind == "save":
                 with open(os.path.join(folder, where), "w", encoding="utf-8") as stream:
                     stream.write(rest[0])
@@ -116,7 +123,8 @@ def main():
     phloem, build, *files = (os.path.abspath(word) for word in words)
     if not files:
         files = [os.path.join(ROOT, "README.md")]
-        files += sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))
+        for name in ("docs", "examples"):
+            files += sorted(glob.glob(os.path.join(ROOT, name, "*.md")))
     env = dict(os.environ)
     env.update(PATH=os.path.dirname(phloem) + ":" + env.get("PATH", "/usr/bin:/bin"),
                LD_LIBRARY_PATH=os.path.join(build, "src"), LC_ALL="C.UTF-8", COLUMNS="80", TERM="dumb",

@@ -73,6 +73,12 @@ def begin(words):
     return subprocess.Popen([PHLOEM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+def remove(run):
+    for path in (run, run + "-wal", run + "-shm"):
+        if os.path.exists(path):
+            os.remove(path)
+
+
 def kill_after(words, seconds):
     """True when the program was killed, False when it had ended well before."""
     process = begin(words)
@@ -88,6 +94,7 @@ def kill_after(words, seconds):
 
 def test_kills(name, inputs, options, kills, folder, chance):
     run = os.path.join(folder, "killed.run")
+    remove(run)
     train = ["train", *inputs, "-o", run, "--checkpoint", "0", "--quiet", *options]
     began = time.monotonic()
     done = phloem(*train)
@@ -100,11 +107,12 @@ def test_kills(name, inputs, options, kills, folder, chance):
     for attempt in range(kills):
         killed = False
         while not killed:  # the moment is drawn until the program has not ended before
-            for path in [run, *[run + end for end in ("-wal", "-shm")]]:
-                if os.path.exists(path):
-                    os.remove(path)
+            remove(run)
+            began = time.monotonic()
             killed = kill_after(train, chance.uniform(0.0, seconds))
-            ended += not killed
+            if not killed:
+                ended += 1
+                seconds = min(seconds, time.monotonic() - began)
         if not os.path.exists(run):
             none += 1  # before the first iteration was done
             if kill_after(train, 1e6) or content(run) != expected:
@@ -210,9 +218,7 @@ def test_failing_calls(inputs, options, folder):
     faults += [("pwrite64", "ENOSPC", n) for n in (3, 40, 300)]
     faults += [("fdatasync,fsync", "EIO", n) for n in (1, 2, 5, 12, 25)]
     for call, fault, n in faults:
-        for path in [run, *[run + end for end in ("-wal", "-shm")]]:
-            if os.path.exists(path):
-                os.remove(path)
+        remove(run)
         done = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e",
                                f"inject={call}:error={fault}:when={n}", PHLOEM, *train],
                               capture_output=True, text=True)
@@ -236,7 +242,7 @@ def main():
     inex_kills = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     chance = random.Random(SEED)
     print(f"# seed {SEED}")
-    options = ["--model", "tf", "--states", "4", "--chains", "2", "--iterations", "60", "--keep", "5"]
+    options = ["--model", "tf", "--states", "4", "--chains", "2", "--iterations", str(80 if kills < 20 else 150), "--keep", "5"]
     with tempfile.TemporaryDirectory(prefix="phloem-kill-") as folder:
         trees = os.path.join(folder, "symm.trees")
         phloem("generate", "symm", "-o", trees, "--quiet", check=True)

@@ -511,6 +511,50 @@ static void test_no_room(void **state)
     phl_forest_free(forest);
 }
 
+/* Flipped bits in the file of an interrupted training: resuming is refused, or gives the same. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    const struct setting *setting = &settings[6];
+    const char *path = in_folder("a.run");
+    phl_forest *forest = make_forest(1);
+    phl_train_options options = options_of(setting);
+    phl_run *expected = train_plainly(forest, &options);
+    phl_file_options file = every_iteration();
+    struct stopper stopper = {.left = 33};
+    phl_run *run = NULL;
+    phl_error error = {0};
+    phl_rng rng;
+    size_t size = 0, refused = 0;
+    must(train_into(forest, setting, path, &file, &stopper, &run, &error), &error);
+    assert_true(is_interrupted(run));
+    phl_run_free(run);
+    unsigned char *bytes = read_bytes(path, &size);
+    phl_rng_init(&rng, SEED, 3, 0, 0, 0);
+    for (int i = 0; i < 200; i++) {
+        size_t bit = phl_rng_bounded(&rng, 8 * size);
+        struct stopper never = {0};
+        empty_folder();
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        write_bytes(path, bytes, size);
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        run = NULL;
+        phl_status status = resume(path, 1, 0, &never, &run, &error);
+        if (status == PHL_OK) {
+            check_run(setting, expected, run, path);
+            phl_run_free(run);
+        } else {
+            assert_int_equal(phl_status_exit_code(status), 3);
+            refused++;
+        }
+    }
+    print_message("200 flipped bits: %zu refused\n", refused);
+    assert_true(refused > 20);
+    test_free(bytes);
+    phl_run_free(expected);
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +566,7 @@ int main(void)
         cmocka_unit_test_setup(test_extended, start_empty),
         cmocka_unit_test_setup(test_cancelled, start_empty),
         cmocka_unit_test_setup(test_trees, start_empty),
+        cmocka_unit_test_setup(test_damaged, start_empty),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
