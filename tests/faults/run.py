@@ -3,10 +3,10 @@
 
 SOURCE is the root of the source tree.  For every fault src/ is copied to a temporary folder, the
 fault is planted there by replacing a piece of text (which must be found exactly once), the tests
-partition_kernel, gibbs_sharing and gibbs_invariance are built against it and run, and at least
-one must fail.  A run without any fault must pass.  Names choose faults.  TAP on standard output, then a table; needs
-gcc (or $CC) and the libraries of the tests.  $JOBS faults are tried at once (default: all cores);
-CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and as much weaker.
+partition_kernel, gibbs_sharing and gibbs_invariance are built against it and run, and at least one
+must fail.  A run without any fault must pass.  Names choose faults.  TAP on standard output, then a
+table; needs gcc (or $CC) and the libraries of the tests.  $JOBS faults are tried at once (default:
+all cores); CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and weaker.
 """
 import concurrent.futures
 import os

@@ -5,7 +5,8 @@ A tf training with a checkpoint after every iteration gets SIGKILL at a random m
 generated trees and INEX_KILLS times on the INEX05 files in DATA (left out, and said so, when they are
 not there).  What it leaves can be read; every second time the resumed training is killed as well;
 resumed to the end, on another number of threads, it has the same classes, draws, tensors and traces
-(but for seconds) as an undisturbed training.  At least 9 of 10 go on from an iteration above 0 (7 of 10 when there are few).
+(but for seconds) as an undisturbed training.  Of 100 kills or more 9 of 10 go on from an iteration
+above 0, of fewer 7 of 10: the others came while the trees were read.
 Then the ways in which writing fails: a full disk, failing system calls (strace), two at a time.
 TAP on standard output; the seed is printed and can be given as PHLOEM_TEST_SEED.
 """
@@ -135,7 +136,7 @@ def test_kills(name, inputs, options, kills, folder, chance):
     report(not unlike, f"{name}: {kills} kills, resumed to the same run",
            f"undisturbed {seconds:.2f} s, {ended} had ended before, {none} had not begun", *unlike)
     report(not unread, f"{name}: what was left can be read", *unread)
-    report(above >= (0.9 if kills >= 20 else 0.7) * kills, f"{name}: {above} of {kills} went on from an iteration above 0")
+    report(above >= (0.9 if kills >= 100 else 0.7) * kills, f"{name}: {above} of {kills} went on from an iteration above 0")
 
 
 def test_signals(inputs, folder):
@@ -261,7 +262,7 @@ def main():
                            and "train" in name and name.endswith(".elastic.tree"))
             if found:
                 test_kills("INEX05", found[:1], ["--per-class", "--states", "4", "--chains", "1",
-                                                 "--iterations", "20", "--keep", "3"],
+                                                 "--iterations", "60", "--keep", "3"],
                            inex_kills, folder, chance)
             else:
                 print(f"# no INEX05 training file below {data}: left out")

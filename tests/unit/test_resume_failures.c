@@ -149,8 +149,8 @@ static void run_failing(const phl_forest *forest, bool sampled, const phl_run *e
         fault.happened = false;
         long before = fault.live;
         fault.armed = true;
-        phl_status status = bytes == NULL ? train(forest, sampled, path, &run, &error)
-                                          : resume(path, &run, &error);
+        phl_status status =
+            bytes == NULL ? train(forest, sampled, path, &run, &error) : resume(path, &run, &error);
         fault.armed = false;
         phl_run_free(run);
         /* Giving back unused room may fail without harm. */
