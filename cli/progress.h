@@ -28,12 +28,12 @@ typedef struct progress_line {
     bool json;          /* an object a line instead */
     progress_fit *fits; /* [n_fits] for the table; NULL before the first word */
     size_t n_lines;     /* of the table on the terminal */
-    bool chains;       /* what is told as restarts are chains of a sampler */
-    const char *about; /* said before how a training goes; NULL: nothing */
-    bool shown;        /* a live line is on the terminal */
-    double last;       /* seconds, when a line was printed */
-    size_t n_fits;     /* classes times restarts, which may be trained side by side */
-    size_t *done;      /* [n_fits] iterations */
+    bool chains;        /* what is told as restarts are chains of a sampler */
+    const char *about;  /* said before how a training goes; NULL: nothing */
+    bool shown;         /* a live line is on the terminal */
+    double last;        /* seconds, when a line was printed */
+    size_t n_fits;      /* classes times restarts, which may be trained side by side */
+    size_t *done;       /* [n_fits] iterations */
     double all_done;
 } progress_line;
 
@@ -43,7 +43,8 @@ void progress_training(const phl_progress *progress, void *context);
 void progress_report(const phl_error *error, void *context);
 /* A phl_evaluate_progress_fn. */
 void progress_evaluate(const phl_evaluate_progress *progress, void *context);
-/* A table of all fits in place of the one before, as large as the terminal allows (progress_table.c). */
+/* A table of all fits in place of the one before, as large as the terminal allows
+ * (progress_table.c). */
 void progress_table_note(progress_line *line, const phl_progress *progress);
 void progress_table_show(progress_line *line, const char *left);
 void progress_table_clear(progress_line *line);

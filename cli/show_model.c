@@ -99,8 +99,8 @@ static void describe_block(const shown_draw *shown, const json_t *mode, size_t b
     snprintf(text + used, size - used, "%s", n == 1 ? "" : "}");
 }
 
-/* "2 (93 %), 3 (7 %)": the sizes of one slot over all draws, most frequent first.  Returns the share of
- * draws in which the slot was active. */
+/* "2 (93 %), 3 (7 %)": the sizes of one slot over all draws, most frequent first.  Returns the
+ * share of draws in which the slot was active. */
 static double describe_sizes(const phl_model *model, uint32_t slot, size_t most, char *text,
                              size_t size)
 {

@@ -46,19 +46,19 @@ PHL_API const char *phl_version(void);
 /* Grouped by theme: -status / 100 is the exit code of the command line. */
 typedef enum phl_status {
     PHL_OK = 0,
-    PHL_ERR_ARGUMENT = -201,  /* a caller's argument is out of range or contradicts another */
-    PHL_ERR_SYNTAX = -301,    /* input is not what its format prescribes */
-    PHL_ERR_ENCODING = -302,  /* input is not UTF-8, or holds a NUL byte */
-    PHL_ERR_LIMIT = -303,     /* input passes a cap that an option can raise */
-    PHL_ERR_FORMAT = -304,    /* the format of an input cannot be told */
-    PHL_ERR_EXPRESS = -305,   /* a tree holds something the output format cannot express */
-    PHL_ERR_EMPTY = -306,     /* an operation needs at least one tree */
-    PHL_ERR_CHANGED = -307,   /* the data are not those that a run was begun with */
-    PHL_ERR_OPEN = -401,      /* a file or folder cannot be opened, or holds no trees */
-    PHL_ERR_READ = -402,      /* reading failed */
-    PHL_ERR_WRITE = -403,     /* writing failed (disk full, no permission, ...) */
-    PHL_ERR_MEMORY = -404,    /* memory is used up */
-    PHL_ERR_INTERNAL = -501,  /* a defect in the library */
+    PHL_ERR_ARGUMENT = -201,   /* a caller's argument is out of range or contradicts another */
+    PHL_ERR_SYNTAX = -301,     /* input is not what its format prescribes */
+    PHL_ERR_ENCODING = -302,   /* input is not UTF-8, or holds a NUL byte */
+    PHL_ERR_LIMIT = -303,      /* input passes a cap that an option can raise */
+    PHL_ERR_FORMAT = -304,     /* the format of an input cannot be told */
+    PHL_ERR_EXPRESS = -305,    /* a tree holds something the output format cannot express */
+    PHL_ERR_EMPTY = -306,      /* an operation needs at least one tree */
+    PHL_ERR_CHANGED = -307,    /* the data are not those that a run was begun with */
+    PHL_ERR_OPEN = -401,       /* a file or folder cannot be opened, or holds no trees */
+    PHL_ERR_READ = -402,       /* reading failed */
+    PHL_ERR_WRITE = -403,      /* writing failed (disk full, no permission, ...) */
+    PHL_ERR_MEMORY = -404,     /* memory is used up */
+    PHL_ERR_INTERNAL = -501,   /* a defect in the library */
     PHL_ERR_CANCELLED = -13000 /* the caller's cancel callback said stop */
 } phl_status;
 
@@ -179,7 +179,8 @@ PHL_API uint64_t phl_tree_line(const phl_forest *forest, size_t tree);    /* or 
 
 /* Of one distinct subtree. */
 PHL_API int32_t phl_subtree_label(const phl_forest *forest, uint32_t subtree);
-PHL_API uint32_t phl_subtree_leaf_slot(const phl_forest *forest, uint32_t subtree); /* 0: internal */
+PHL_API uint32_t phl_subtree_leaf_slot(const phl_forest *forest,
+                                       uint32_t subtree); /* 0: internal */
 PHL_API size_t phl_subtree_links(const phl_forest *forest, uint32_t subtree,
                                  const phl_link **links); /* ascending slots */
 PHL_API int64_t phl_subtree_multiplicity(const phl_forest *forest, uint32_t subtree);
@@ -249,29 +250,29 @@ typedef enum phl_conllu_label {
 
 typedef struct phl_read_options {
     phl_format format;
-    bool no_sharing;          /* as in phl_builder_options */
-    bool skip_bad;            /* report bad trees and go on */
-    const char *class_name;   /* class of every tree; NULL: as the input says */
-    bool no_class;            /* drop classes */
-    bool class_by_folder;     /* class = the folder's name, for every format (XML: always) */
+    bool no_sharing;                 /* as in phl_builder_options */
+    bool skip_bad;                   /* report bad trees and go on */
+    const char *class_name;          /* class of every tree; NULL: as the input says */
+    bool no_class;                   /* drop classes */
+    bool class_by_folder;            /* class = the folder's name, for every format (XML: always) */
     const char *const *only_classes; /* keep trees of these classes only ... */
     size_t n_only_classes;           /* ... 0: all */
-    size_t limit;             /* stop after so many trees; 0: no limit */
-    bool xml_attributes;      /* attributes as leaves labelled "@name" */
-    bool xml_text;            /* text as leaves labelled "#text" */
-    bool ptb_drop_words;      /* leave words out of parse trees */
+    size_t limit;                    /* stop after so many trees; 0: no limit */
+    bool xml_attributes;             /* attributes as leaves labelled "@name" */
+    bool xml_text;                   /* text as leaves labelled "#text" */
+    bool ptb_drop_words;             /* leave words out of parse trees */
     phl_conllu_label conllu_label;
     /* Caps; 0 = default. */
-    uint64_t max_nodes;       /* nodes a tree: 100,000,000 */
-    uint64_t max_children;    /* highest slot: 10,000,000 */
-    uint64_t max_depth;       /* XML nesting: 10,000 */
-    uint64_t max_attributes;  /* XML attributes an element: 10,000 */
-    uint64_t max_name;        /* bytes of a label or class: 65,536 */
-    uint64_t max_token;       /* bytes of one line of text or one piece of markup: 1 GiB, XML 16 MiB */
-    uint64_t max_ratio;       /* decompressed to compressed size (past 64 MiB): 1,000 */
+    uint64_t max_nodes;      /* nodes a tree: 100,000,000 */
+    uint64_t max_children;   /* highest slot: 10,000,000 */
+    uint64_t max_depth;      /* XML nesting: 10,000 */
+    uint64_t max_attributes; /* XML attributes an element: 10,000 */
+    uint64_t max_name;       /* bytes of a label or class: 65,536 */
+    uint64_t max_token; /* bytes of one line of text or one piece of markup: 1 GiB, XML 16 MiB */
+    uint64_t max_ratio; /* decompressed to compressed size (past 64 MiB): 1,000 */
     phl_report_fn report;
     phl_cancel_fn cancel;
-    void *context;            /* for both callbacks */
+    void *context; /* for both callbacks */
 } phl_read_options;
 
 typedef struct phl_read_summary {
@@ -300,9 +301,9 @@ PHL_API phl_status phl_forest_read_memory(const void *text, size_t size, const c
  * ------------------------------------------------------------------------------------------- */
 
 typedef struct phl_write_options {
-    phl_format format;  /* AUTO: by the name of the output, else brackets */
+    phl_format format; /* AUTO: by the name of the output, else brackets */
     phl_conllu_label conllu_label;
-    bool force;         /* XML: write into a folder that is not empty */
+    bool force;           /* XML: write into a folder that is not empty */
     phl_report_fn report; /* notes: what the format leaves out (ids) */
     phl_cancel_fn cancel;
     void *context;
@@ -346,12 +347,12 @@ typedef struct phl_stats {
     double nodes_mean, nodes_median;
     uint64_t depth_min, depth_max; /* edges from root to deepest leaf */
     double depth_mean;
-    uint32_t max_slot;             /* largest slot used */
-    uint64_t *slot_filled;         /* [max_slot] internal nodes with that slot filled */
-    size_t n_classes;              /* trees without class are one more entry, last */
+    uint32_t max_slot;     /* largest slot used */
+    uint64_t *slot_filled; /* [max_slot] internal nodes with that slot filled */
+    size_t n_classes;      /* trees without class are one more entry, last */
     phl_class_stats *classes;
-    uint64_t ambiguous_shapes;     /* distinct trees that occur in more than one class */
-    uint64_t ambiguous_trees;      /* trees that are one of those */
+    uint64_t ambiguous_shapes; /* distinct trees that occur in more than one class */
+    uint64_t ambiguous_trees;  /* trees that are one of those */
 } phl_stats;
 
 PHL_API phl_status phl_stats_compute(const phl_forest *forest, phl_stats *stats, phl_error *error);
@@ -382,8 +383,8 @@ typedef struct phl_documents_options {
     double overlap;         /* share of grammar rules common to all classes: 0.5 */
 } phl_documents_options;
 PHL_API void phl_documents_options_init(phl_documents_options *options);
-PHL_API phl_status phl_generate_documents(const phl_documents_options *options,
-                                          phl_forest **forest, phl_error *error);
+PHL_API phl_status phl_generate_documents(const phl_documents_options *options, phl_forest **forest,
+                                          phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
  * 10. Models and training
@@ -426,13 +427,13 @@ typedef enum phl_learner {
 
 typedef enum phl_sampler {
     PHL_SAMPLER_BLOCKED = 0, /* exact */
-    PHL_SAMPLER_SEED         /* the paper's own, for comparison: does not leave the posterior invariant */
+    PHL_SAMPLER_SEED /* the paper's own, for comparison: does not leave the posterior invariant */
 } phl_sampler;
 
 #define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */
 
 typedef struct phl_train_options {
-    phl_kind kind;            /* PHL_TF */
+    phl_kind kind; /* PHL_TF */
     phl_learner learner;
     uint32_t states;          /* C: 10 */
     bool per_class;           /* one model a class; every tree must have a class */
@@ -450,19 +451,19 @@ typedef struct phl_train_options {
 
     /* Gibbs */
     phl_sampler sampler;
-    bool soft;             /* second stage with soft clustering */
-    size_t warmup;         /* PHL_DEFAULT: half of the iterations */
-    size_t chains;         /* 4 */
-    size_t keep;           /* 10 draws a chain, spread over what follows the warm-up */
-    double anneal_start;   /* T0: 10 */
-    size_t anneal_end;     /* m0, at most the warm-up; PHL_DEFAULT: the warm-up */
+    bool soft;                     /* second stage with soft clustering */
+    size_t warmup;                 /* PHL_DEFAULT: half of the iterations */
+    size_t chains;                 /* 4 */
+    size_t keep;                   /* 10 draws a chain, spread over what follows the warm-up */
+    double anneal_start;           /* T0: 10 */
+    size_t anneal_end;             /* m0, at most the warm-up; PHL_DEFAULT: the warm-up */
     uint32_t slots_min, slots_max; /* active slots: 0, 5 */
-    double slot_support;   /* 0.01: a slot may be active if filled in that share of internal nodes */
-    uint64_t core_max;     /* cells of the core: 2^20 */
+    double slot_support; /* 0.01: a slot may be active if filled in that share of internal nodes */
+    uint64_t core_max;   /* cells of the core: 2^20 */
     const uint32_t *sizes; /* fixed k of slots 1, 2, ..., the rest 1; NULL: learned */
     size_t n_sizes;
     double phi, alpha, alpha0, beta, gamma, delta; /* priors: 2, 1, 1, 1, 1, 1 */
-    bool update_concentration; /* learn alpha and alpha0 too */
+    bool update_concentration;                     /* learn alpha and alpha0 too */
 
     phl_progress_fn progress;
     phl_report_fn report; /* notes */
@@ -472,8 +473,8 @@ typedef struct phl_train_options {
 
 PHL_API void phl_train_options_init(phl_train_options *options);
 
-/* Fit a model to a forest (not empty), or one a class.  Cancelled: what was reached is returned with
- * stop reason "interrupted" and status PHL_OK, unless nothing was reached yet. */
+/* Fit a model to a forest (not empty), or one a class.  Cancelled: what was reached is returned
+ * with stop reason "interrupted" and status PHL_OK, unless nothing was reached yet. */
 PHL_API phl_status phl_train(const phl_forest *forest, const phl_train_options *options,
                              phl_run **run, phl_error *error);
 
@@ -491,11 +492,11 @@ PHL_API void phl_file_options_init(phl_file_options *options);
 
 /* phl_train with a run file that holds what was reached so far.  The file is made after the first
  * iteration and brought up to date, one transaction each, every so many seconds for each class and
- * chain and when one ends; a program killed at any moment leaves a file that phl_resume goes on from,
- * to the very model it would have given.  Others may read the run meanwhile; another training on it
- * is refused.  Cancelled: after a last checkpoint, status PHL_OK and a run whose stop reason is
- * "interrupted"; classes that had not begun have no draws.  When writing fails, what was written last
- * stays good.  A NULL `file` means the defaults. */
+ * chain and when one ends; a program killed at any moment leaves a file that phl_resume goes on
+ * from, to the very model it would have given.  Others may read the run meanwhile; another training
+ * on it is refused.  Cancelled: after a last checkpoint, status PHL_OK and a run whose stop reason
+ * is "interrupted"; classes that had not begun have no draws.  When writing fails, what was written
+ * last stays good.  A NULL `file` means the defaults. */
 PHL_API phl_status phl_train_file(const phl_forest *forest, const phl_train_options *options,
                                   const phl_file_options *file, const char *path, phl_run **run,
                                   phl_error *error);
@@ -513,13 +514,14 @@ typedef struct phl_resume_options {
 
 PHL_API void phl_resume_options_init(phl_resume_options *options);
 
-/* Go on with a training that was interrupted, for every class and chain from its last checkpoint and
- * with the same random streams: the result is, to the bit, that of a training that was not
- * interrupted.  A finished run is returned as it is, unless it is to be extended: EM fits that ended
- * at the limit go on; chains go on with the configured warm-up and annealing behind them, draws kept
- * so far stay, and as many again are spread over the iterations that are new (with soft clustering,
- * of the soft stage).  PHL_ERR_CHANGED when the trees are others; PHL_ERR_WRITE when another training
- * is at work on the file; PHL_ERR_FORMAT when another version wrote the checkpoint. */
+/* Go on with a training that was interrupted, for every class and chain from its last checkpoint
+ * and with the same random streams: the result is, to the bit, that of a training that was not
+ * interrupted.  A finished run is returned as it is, unless it is to be extended: EM fits that
+ * ended at the limit go on; chains go on with the configured warm-up and annealing behind them,
+ * draws kept so far stay, and as many again are spread over the iterations that are new (with soft
+ * clustering, of the soft stage).  PHL_ERR_CHANGED when the trees are others; PHL_ERR_WRITE when
+ * another training is at work on the file; PHL_ERR_FORMAT when another version wrote the
+ * checkpoint. */
 PHL_API phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
                               phl_error *error);
 
@@ -535,8 +537,9 @@ PHL_API uint32_t phl_run_slots(const phl_run *run);
 PHL_API size_t phl_run_labels(const phl_run *run);
 PHL_API const char *phl_run_label_name(const phl_run *run, size_t label);
 PHL_API bool phl_run_per_class(const phl_run *run);
-PHL_API size_t phl_run_classes(const phl_run *run);                        /* 1 if not per class */
-PHL_API const char *phl_run_class_name(const phl_run *run, size_t index); /* NULL if not per class */
+PHL_API size_t phl_run_classes(const phl_run *run); /* 1 if not per class */
+PHL_API const char *phl_run_class_name(const phl_run *run,
+                                       size_t index); /* NULL if not per class */
 PHL_API const phl_model *phl_run_model(const phl_run *run, size_t index); /* borrowed */
 PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or -1 */
 /* A fact about how the run was made ("command", "version", "seed", "fingerprint", "config", ...);
@@ -544,15 +547,17 @@ PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or 
 PHL_API const char *phl_run_meta(const phl_run *run, const char *key);
 
 PHL_API size_t phl_model_draws(const phl_model *model);
-/* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the best
- * objective; 0 when there is none. */
+/* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the
+ * best objective; 0 when there is none. */
 PHL_API size_t phl_model_best_draw(const phl_model *model);
-/* Blocks k of a slot (1-based) in one draw of tf or full: 1 = the slot does not matter.  0 for other
- * models. */
+/* Blocks k of a slot (1-based) in one draw of tf or full: 1 = the slot does not matter.  0 for
+ * other models. */
 PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot);
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
-PHL_API double phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
-PHL_API const char *phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
+PHL_API double
+phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
+PHL_API const char *
+phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
 /* Everything as JSON (DESIGN: show --json); to be released with phl_free. */
@@ -561,9 +566,9 @@ PHL_API phl_status phl_run_json(const phl_run *run, char **text, size_t *size, p
 /* ---------------------------------------------------------------------------------------------
  * 11. Using a model
  *
- * The forest may have other labels and larger slots than the run was trained on.  A session prepares
- * a forest for a model once (messages of all its distinct subtrees); calls on one session are not
- * thread-safe, sessions are independent.
+ * The forest may have other labels and larger slots than the run was trained on.  A session
+ * prepares a forest for a model once (messages of all its distinct subtrees); calls on one session
+ * are not thread-safe, sessions are independent.
  * ------------------------------------------------------------------------------------------- */
 
 typedef struct phl_session phl_session;
@@ -627,23 +632,25 @@ typedef struct phl_evaluation {
     uint64_t unseen;       /* items whose truth is outside what can be predicted: always wrong */
     double accuracy;       /* fraction */
     double accuracy_drawn; /* of labels drawn at random; NaN if none were drawn */
-    double entropy_bits;   /* the paper's: sum over predicted p of (n_p / n) H2(true | predicted = p) */
+    double
+        entropy_bits; /* the paper's: sum over predicted p of (n_p / n) H2(true | predicted = p) */
     double predictive_entropy_bits; /* mean entropy of the predictive distributions */
-    double log_loss;                /* nats: mean -log p(truth), an unseen label costing -log p(unseen);
-                                       +inf when some truth had probability 0.  Classification has no
-                                       p(unseen): there trees of unseen classes are left out of the
-                                       mean, NaN when nothing remains */
-    size_t n_names;                 /* what can be predicted, and if unseen > 0 one more, last,
-                                       named "(unseen)", whose column is 0 */
-    char **names;                   /* [n_names] */
-    uint64_t *confusion;            /* [n_names][n_names], true by rows, predicted by columns */
-    phl_name_measure *measures;     /* [n_names] */
+    double log_loss;            /* nats: mean -log p(truth), an unseen label costing -log p(unseen);
+                                   +inf when some truth had probability 0.  Classification has no
+                                   p(unseen): there trees of unseen classes are left out of the
+                                   mean, NaN when nothing remains */
+    size_t n_names;             /* what can be predicted, and if unseen > 0 one more, last,
+                                   named "(unseen)", whose column is 0 */
+    char **names;               /* [n_names] */
+    uint64_t *confusion;        /* [n_names][n_names], true by rows, predicted by columns */
+    phl_name_measure *measures; /* [n_names] */
 } phl_evaluation;
 
 /* Release what an evaluation holds; a zeroed one is fine. */
 PHL_API void phl_evaluation_clear(phl_evaluation *evaluation);
 
-/* Mean and sample standard deviation (divisor n - 1).  sd is 0 for n = 1; both are NaN for n = 0. */
+/* Mean and sample standard deviation (divisor n - 1).  sd is 0 for n = 1; both are NaN for n = 0.
+ */
 PHL_API void phl_mean_sd(const double *values, size_t n, double *mean, double *sd);
 
 /* ---- Classification ---- */
@@ -666,8 +673,8 @@ PHL_API void phl_classify_options_init(phl_classify_options *options);
 
 /* log p(class | tree) into log_posterior [trees][phl_run_classes(run)], likelihoods averaged over
  * draws in probability space.  Equal trees are scored once.  A tree of probability 0 under every
- * class gets the class prior, and report gets one note with their number.  PHL_ERR_ARGUMENT when the
- * run was not trained per class. */
+ * class gets the class prior, and report gets one note with their number.  PHL_ERR_ARGUMENT when
+ * the run was not trained per class. */
 PHL_API phl_status phl_classify(const phl_run *run, const phl_forest *forest,
                                 const phl_classify_options *options, double *log_posterior,
                                 phl_error *error);
@@ -685,8 +692,8 @@ PHL_API phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *f
 
 typedef struct phl_tree_score {
     double log_likelihood; /* with the shape term if asked for; -inf when impossible */
-    double bits_per_label; /* -log2 p(labels) / labels, without the shape term; +inf when impossible,
-                              NaN when no label is known */
+    double bits_per_label; /* -log2 p(labels) / labels, without the shape term; +inf when
+                              impossible, NaN when no label is known */
     uint64_t nodes;
     uint64_t labels; /* known labels */
 } phl_tree_score;
@@ -713,11 +720,11 @@ PHL_API phl_status phl_session_surprise(phl_session *session, size_t tree, doubl
 /* ---- Labelling ---- */
 
 typedef struct phl_label_options {
-    double hide;          /* 0: fill unknown labels only; above: also hide each known label with this
-                             probability and evaluate; 1: hide all */
-    bool no_draw;         /* leave drawn labels out (they cost about as much as the predictions) */
-    uint64_t seed;        /* 42: for hiding and for drawn labels */
-    int threads;          /* 0: all cores */
+    double hide;   /* 0: fill unknown labels only; above: also hide each known label with this
+                      probability and evaluate; 1: hide all */
+    bool no_draw;  /* leave drawn labels out (they cost about as much as the predictions) */
+    uint64_t seed; /* 42: for hiding and for drawn labels */
+    int threads;   /* 0: all cores */
     phl_report_fn report; /* a note when trees have probability 0 */
     phl_cancel_fn cancel;
     void *context; /* for all callbacks */
@@ -730,28 +737,29 @@ PHL_API void phl_label_options_init(phl_label_options *options);
  * Nodes that are not filled in repeat their known label (-1 if the run does not know it). */
 typedef struct phl_labelled_tree {
     size_t tree;
-    size_t n;             /* nodes */
-    size_t n_filled;      /* nodes whose label was predicted: unknown or hidden */
-    const int32_t *truth; /* [n] label in the forest, or PHL_UNKNOWN */
-    const bool *hidden;   /* [n] known, but hidden */
-    const bool *filled;   /* [n] hidden or unknown */
-    const int32_t *best;  /* [n] most probable label (the first of equals) */
-    const int32_t *drawn; /* [n] labels drawn jointly; NULL with no_draw */
-    const double *probability; /* [n_filled][M] one row a filled node, in order: predictives averaged
-                                  over draws, renormalised over the M labels */
-    const double *unseen;      /* [n_filled] probability of the unseen symbol, before renormalising */
-    bool possible; /* false: what is known has probability 0; the predictions rest on the shape alone */
+    size_t n;                  /* nodes */
+    size_t n_filled;           /* nodes whose label was predicted: unknown or hidden */
+    const int32_t *truth;      /* [n] label in the forest, or PHL_UNKNOWN */
+    const bool *hidden;        /* [n] known, but hidden */
+    const bool *filled;        /* [n] hidden or unknown */
+    const int32_t *best;       /* [n] most probable label (the first of equals) */
+    const int32_t *drawn;      /* [n] labels drawn jointly; NULL with no_draw */
+    const double *probability; /* [n_filled][M] one row a filled node, in order: predictives
+                                  averaged over draws, renormalised over the M labels */
+    const double *unseen; /* [n_filled] probability of the unseen symbol, before renormalising */
+    bool possible; /* false: what is known has probability 0; the predictions rest on the shape
+                      alone */
 } phl_labelled_tree;
 
 /* Given every tree, in order; a status other than PHL_OK stops the call, which returns it. */
 typedef phl_status (*phl_labelled_fn)(const phl_labelled_tree *labelled, void *context,
                                       phl_error *error);
 
-/* Fill in the labels of a forest.  Predictives: sum_d p_d(x_u, x_known) / sum_d p_d(x_known).  Drawn:
- * a draw of the model given the known labels, its hidden states, then labels.  `labelled` and
- * `evaluation` (over the hidden labels; n and n_names are 0 when hide is 0) may be NULL.  With one, M may
- * be 20,000 at most (PHL_ERR_LIMIT): confusion matrices are square.  When M is 0 every filled label
- * is -1. */
+/* Fill in the labels of a forest.  Predictives: sum_d p_d(x_u, x_known) / sum_d p_d(x_known).
+ * Drawn: a draw of the model given the known labels, its hidden states, then labels.  `labelled`
+ * and `evaluation` (over the hidden labels; n and n_names are 0 when hide is 0) may be NULL.  With
+ * one, M may be 20,000 at most (PHL_ERR_LIMIT): confusion matrices are square.  When M is 0 every
+ * filled label is -1. */
 PHL_API phl_status phl_label(const phl_model *model, const phl_forest *forest,
                              const phl_label_options *options, phl_labelled_fn labelled,
                              phl_evaluation *evaluation, phl_error *error);
@@ -765,11 +773,11 @@ PHL_API phl_status phl_label_forest(const phl_model *model, const phl_forest *fo
 /* ---- Sampling ---- */
 
 typedef struct phl_sample_options {
-    uint64_t seed;       /* 42 */
-    size_t trees;        /* whole trees to make: 10 */
-    size_t max_nodes;    /* a whole tree that grows beyond is thrown away: 10,000 */
-    size_t max_attempts; /* PHL_ERR_LIMIT when a tree was thrown away so often: 1,000 */
-    int threads;         /* 0: all cores */
+    uint64_t seed;        /* 42 */
+    size_t trees;         /* whole trees to make: 10 */
+    size_t max_nodes;     /* a whole tree that grows beyond is thrown away: 10,000 */
+    size_t max_attempts;  /* PHL_ERR_LIMIT when a tree was thrown away so often: 1,000 */
+    int threads;          /* 0: all cores */
     phl_report_fn report; /* a note when trees were thrown away */
     phl_cancel_fn cancel;
     void *context;
@@ -777,8 +785,8 @@ typedef struct phl_sample_options {
 
 PHL_API void phl_sample_options_init(phl_sample_options *options);
 
-/* Every tree of `shapes` with labels drawn anew (those it has are not looked at) from one draw of the
- * model, picked at random a tree.  Classes, weights, ids and sources are kept. */
+/* Every tree of `shapes` with labels drawn anew (those it has are not looked at) from one draw of
+ * the model, picked at random a tree.  Classes, weights, ids and sources are kept. */
 PHL_API phl_status phl_sample_labels(const phl_model *model, const phl_forest *shapes,
                                      const phl_sample_options *options, phl_forest **forest,
                                      phl_error *error);
@@ -797,8 +805,8 @@ PHL_API phl_status phl_sample_trees(const phl_model *model, const phl_sample_opt
 PHL_API phl_status phl_folds_read(const char *path, size_t n_trees, uint32_t *fold, size_t *n_folds,
                                   phl_error *error);
 
-/* Deal the trees into folds at random, class by class, so that every fold has nearly the same mix of
- * classes.  2 <= n_folds <= trees. */
+/* Deal the trees into folds at random, class by class, so that every fold has nearly the same mix
+ * of classes.  2 <= n_folds <= trees. */
 PHL_API phl_status phl_folds_make(const phl_forest *forest, size_t n_folds, uint64_t seed,
                                   uint32_t *fold, phl_error *error);
 
@@ -834,8 +842,8 @@ typedef struct phl_fold_result {
     uint64_t trees, nodes;
     double accuracy, entropy_bits, log_loss;
     double log_likelihood_per_node; /* held-out: of every tree under the model of its own class (the
-                                       model, without classes), nats, weighted; trees of classes that
-                                       the fold's training lacks do not enter */
+                                       model, without classes), nats, weighted; trees of classes
+                                       that the fold's training lacks do not enter */
 } phl_fold_result;
 
 typedef struct phl_choice_result {
@@ -844,7 +852,7 @@ typedef struct phl_choice_result {
     /* Mean and sample sd over the folds. */
     double accuracy_mean, accuracy_sd, entropy_mean, entropy_sd, log_loss_mean, log_loss_sd;
     double log_likelihood_mean, log_likelihood_sd; /* per node */
-    phl_evaluation pooled; /* all folds together; zeroed without classes */
+    phl_evaluation pooled;                         /* all folds together; zeroed without classes */
 } phl_choice_result;
 
 typedef struct phl_cross_validation {
@@ -865,10 +873,10 @@ PHL_API void phl_cross_validation_clear(phl_cross_validation *result);
  * 13. Diagnosis
  *
  * Can a run be trusted?  Chains are compared on quantities that do not depend on how states are
- * numbered, over the draws behind the warm-up at temperature 1: rank-normalised split R-hat, bulk and
- * tail effective sample size (ESS), and the Monte Carlo standard error (MCSE) of the mean, as in
- * Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021) and the R package `posterior`.  Restarts of EM
- * are compared by where they ended.
+ * numbered, over the draws behind the warm-up at temperature 1: rank-normalised split R-hat, bulk
+ * and tail effective sample size (ESS), and the Monte Carlo standard error (MCSE) of the mean, as
+ * in Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021) and the R package `posterior`.  Restarts
+ * of EM are compared by where they ended.
  * ------------------------------------------------------------------------------------------- */
 
 enum {
@@ -881,11 +889,11 @@ enum {
 
 typedef enum phl_verdict {
     PHL_FINE = 0,
-    PHL_CONSTANT,   /* one value in all chains: fine */
-    PHL_STUCK,      /* every chain has one value, but not the same */
-    PHL_DISAGREE,   /* R-hat is too large */
-    PHL_FEW_DRAWS,  /* the bulk ESS is too small, or there are too few draws to tell */
-    PHL_NOT_FINITE  /* some draw is infinite or not a number */
+    PHL_CONSTANT,  /* one value in all chains: fine */
+    PHL_STUCK,     /* every chain has one value, but not the same */
+    PHL_DISAGREE,  /* R-hat is too large */
+    PHL_FEW_DRAWS, /* the bulk ESS is too small, or there are too few draws to tell */
+    PHL_NOT_FINITE /* some draw is infinite or not a number */
 } phl_verdict;
 
 /* "fine", "constant", "stuck", "disagree", "few draws", "not finite". */
@@ -904,20 +912,22 @@ typedef struct phl_quantity {
 typedef struct phl_chain_diagnosis {
     uint32_t chain;
     uint64_t iterations; /* done */
-    double log_joint, log_likelihood; /* after the last iteration (EM: log_joint is the objective) */
+    double log_joint,
+        log_likelihood; /* after the last iteration (EM: log_joint is the objective) */
 
     /* Gibbs */
     bool compared;  /* false: it has less than half the draws of the longest chain */
     uint64_t draws; /* behind the warm-up, at temperature 1 */
     double mean[PHL_QUANTITIES], sd[PHL_QUANTITIES]; /* of those compared; NaN: none */
-    uint32_t mode; /* from 1, highest log-joint first: chains are in one mode when the central 90 %
-                      of their log-joints overlap, directly or through other chains; 0: not compared */
+    uint32_t
+        mode; /* from 1, highest log-joint first: chains are in one mode when the central 90 %
+                 of their log-joints overlap, directly or through other chains; 0: not compared */
     uint32_t n_slots;        /* active slots in most of the chain's kept draws, */
     uint32_t *slots, *sizes; /* [n_slots] ascending, and their k */
 } phl_chain_diagnosis;
 
 typedef struct phl_move_diagnosis {
-    const char *name; /* "reassign", "split", ... */
+    const char *name;        /* "reassign", "split", ... */
     uint64_t tried, changed; /* over the compared draws */
 } phl_move_diagnosis;
 
@@ -940,10 +950,10 @@ typedef struct phl_class_diagnosis {
     double spread; /* best minus worst objective over the restarts; NaN: fewer than two */
 
     /* Gibbs */
-    uint64_t warmup;                         /* iterations that do not count */
-    size_t n_compared;                       /* chains */
-    size_t draws;                            /* of each, that were compared */
-    size_t modes;                            /* see phl_chain_diagnosis.mode */
+    uint64_t warmup;   /* iterations that do not count */
+    size_t n_compared; /* chains */
+    size_t draws;      /* of each, that were compared */
+    size_t modes;      /* see phl_chain_diagnosis.mode */
     phl_quantity quantities[PHL_QUANTITIES];
     size_t n_moves;
     phl_move_diagnosis *moves;
@@ -957,17 +967,17 @@ typedef struct phl_diagnosis {
 } phl_diagnosis;
 
 typedef struct phl_diagnose_options {
-    bool allow_few;    /* fewer than 4 chains are no trouble */
+    bool allow_few;     /* fewer than 4 chains are no trouble */
     size_t class_index; /* SIZE_MAX: all classes; else this one alone */
 } phl_diagnose_options;
 
 PHL_API void phl_diagnose_options_init(phl_diagnose_options *options);
 
-/* Trouble is, for a Gibbs run: R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity that
- * is stuck or not finite, fewer than 4 chains, too few draws to tell.  For EM: an objective that is
- * not finite or fell.  For both: a class that was never trained.  The iteration limit of EM, a single
- * restart, an interruption and chains that differ in their active slots are notes.  The run must
- * outlive the diagnosis. */
+/* Trouble is, for a Gibbs run: R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity
+ * that is stuck or not finite, fewer than 4 chains, too few draws to tell.  For EM: an objective
+ * that is not finite or fell.  For both: a class that was never trained.  The iteration limit of
+ * EM, a single restart, an interruption and chains that differ in their active slots are notes. The
+ * run must outlive the diagnosis. */
 PHL_API phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
                                 phl_diagnosis *diagnosis, phl_error *error);
 /* Release what a diagnosis holds; a zeroed one is fine. */

@@ -32,13 +32,12 @@ phl_status phl_raise_errno(phl_error *error, phl_status status, int errno_value,
 phl_status phl_error_locate(phl_error *error, phl_position position);
 
 /* Our own mistakes are loud: a failed check raises PHL_ERR_INTERNAL from the calling function. */
-#define PHL_CHECK_BUG(condition, error)                                                          \
-    do {                                                                                         \
-        if (!(condition)) {                                                                      \
-            return phl_raise((error), PHL_ERR_INTERNAL, "please report this",                    \
-                             "internal check failed: %s (%s:%d)", #condition, __FILE__,          \
-                             __LINE__);                                                          \
-        }                                                                                        \
+#define PHL_CHECK_BUG(condition, error)                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            return phl_raise((error), PHL_ERR_INTERNAL, "please report this",                      \
+                             "internal check failed: %s (%s:%d)", #condition, __FILE__, __LINE__); \
+        }                                                                                          \
     } while (0)
 
 #endif

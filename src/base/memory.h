@@ -1,8 +1,8 @@
 /* memory.h - checked memory.
  *
- * The only place of the library that calls malloc, calloc, realloc and free (`make lint` sees to it).
- * Tests make the n-th allocation fail by wrapping those four symbols at link time, so the library
- * itself carries no hook and no global.
+ * The only place of the library that calls malloc, calloc, realloc and free (`make lint` sees to
+ * it). Tests make the n-th allocation fail by wrapping those four symbols at link time, so the
+ * library itself carries no hook and no global.
  */
 #ifndef PHL_BASE_MEMORY_H
 #define PHL_BASE_MEMORY_H
@@ -18,11 +18,10 @@ void *phl_alloc_zero(size_t count, size_t size, phl_error *error);
  * growing geometrically.  On failure *array and *capacity are unchanged. */
 phl_status phl_enlarge(void *array_pointer, size_t *capacity, size_t needed, size_t size,
                        phl_error *error);
-static inline phl_status phl_grow(void *array_pointer, size_t *capacity, size_t needed,
-                                  size_t size, phl_error *error)
+static inline phl_status phl_grow(void *array_pointer, size_t *capacity, size_t needed, size_t size,
+                                  phl_error *error)
 {
-    return needed <= *capacity ? PHL_OK
-                               : phl_enlarge(array_pointer, capacity, needed, size, error);
+    return needed <= *capacity ? PHL_OK : phl_enlarge(array_pointer, capacity, needed, size, error);
 }
 
 /* Give back unused room at the end; never fails (keeps the larger block instead). */

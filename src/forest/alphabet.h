@@ -12,13 +12,14 @@ typedef struct phl_alphabet {
     size_t count;
     size_t entry_capacity;
     struct phl_name {
-        uint64_t key;  /* the first bytes: names of up to 8 bytes are equal if keys and lengths are */
+        uint64_t
+            key; /* the first bytes: names of up to 8 bytes are equal if keys and lengths are */
         size_t offset; /* of the name's bytes in the arena; a NUL stands behind them */
         size_t length;
     } * entries;
     char *arena;
     size_t arena_used, arena_capacity;
-    uint64_t *table; /* upper half: hash, lower half: entry number + 1; 0 = empty */
+    uint64_t *table;   /* upper half: hash, lower half: entry number + 1; 0 = empty */
     size_t table_size; /* power of two, or 0 */
 } phl_alphabet;
 

@@ -108,8 +108,8 @@ static phl_status append_node(phl_builder *builder, int32_t label, uint32_t leaf
                               const phl_link *links, size_t n, uint32_t hash, phl_error *error)
 {
     if (builder->n_nodes >= UINT32_MAX - 1) {
-        return phl_raise(error, PHL_ERR_LIMIT, "split the data",
-                         "more than %u distinct subtrees", UINT32_MAX - 1);
+        return phl_raise(error, PHL_ERR_LIMIT, "split the data", "more than %u distinct subtrees",
+                         UINT32_MAX - 1);
     }
     phl_status status = phl_grow(&builder->nodes, &builder->node_capacity, builder->n_nodes + 1,
                                  sizeof *builder->nodes, error);
@@ -394,25 +394,24 @@ static phl_status reserve_tree(phl_builder *builder, const phl_tree_entry *entry
                           error);
     }
     if (status == PHL_OK) {
-        status = phl_grow(&builder->tree_file, &builder->file_capacity, needed, sizeof(uint32_t),
-                          error);
+        status =
+            phl_grow(&builder->tree_file, &builder->file_capacity, needed, sizeof(uint32_t), error);
     }
     if (status == PHL_OK) {
-        status = phl_grow(&builder->tree_line, &builder->line_capacity, needed, sizeof(uint32_t),
-                          error);
+        status =
+            phl_grow(&builder->tree_line, &builder->line_capacity, needed, sizeof(uint32_t), error);
     }
     if (status == PHL_OK && (entry->weight != 1.0 || builder->tree_weight != NULL)) {
         bool first = builder->tree_weight == NULL;
-        status = phl_grow(&builder->tree_weight, &builder->weight_capacity, needed,
-                          sizeof(double), error);
+        status = phl_grow(&builder->tree_weight, &builder->weight_capacity, needed, sizeof(double),
+                          error);
         for (size_t i = 0; status == PHL_OK && first && i < builder->n_trees; i++) {
             builder->tree_weight[i] = 1.0;
         }
     }
     if (status == PHL_OK && (entry->id >= 0 || builder->tree_id != NULL)) {
         bool first = builder->tree_id == NULL;
-        status =
-            phl_grow(&builder->tree_id, &builder->id_capacity, needed, sizeof(int32_t), error);
+        status = phl_grow(&builder->tree_id, &builder->id_capacity, needed, sizeof(int32_t), error);
         for (size_t i = 0; status == PHL_OK && first && i < builder->n_trees; i++) {
             builder->tree_id[i] = -1;
         }
@@ -485,8 +484,8 @@ phl_status phl_builder_end_tree(phl_builder *builder, const phl_tree_info *info,
                            "a tree's weight is %g; it must be finite and positive", info->weight);
     }
     if (status == PHL_OK) {
-        status = number_name(&builder->classes, "class", info->class_name, &entry.class_number,
-                             error);
+        status =
+            number_name(&builder->classes, "class", info->class_name, &entry.class_number, error);
     }
     if (status == PHL_OK) {
         status = number_name(&builder->ids, "id", info->id, &entry.id, error);

@@ -23,7 +23,8 @@ typedef struct phl_node {
     int32_t label;
     uint32_t leaf_slot; /* 0: internal */
     uint32_t n_links;
-    uint32_t hash; /* upper half of the hash: cheap first comparison, and what a larger table needs */
+    uint32_t
+        hash; /* upper half of the hash: cheap first comparison, and what a larger table needs */
 } phl_node;
 
 struct phl_builder {

@@ -26,8 +26,8 @@ static phl_status map_names(const phl_alphabet *from, phl_alphabet *to, int32_t 
     return status;
 }
 
-static phl_status map_forest(const phl_forest *forest, phl_builder *builder,
-                             struct name_maps *maps, phl_error *error)
+static phl_status map_forest(const phl_forest *forest, phl_builder *builder, struct name_maps *maps,
+                             phl_error *error)
 {
     phl_status status = map_names(&forest->labels, &builder->labels, &maps->labels, error);
     if (status == PHL_OK) {

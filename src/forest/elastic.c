@@ -92,8 +92,7 @@ static phl_status read_nodes(struct parse *parse, const char *at, const char **e
             }
             status = phl_builder_close(builder, error);
             if (status != PHL_OK) {
-                return phl_error_locate(error,
-                                        phl_lines_position(&parse->lines, parse->line, at));
+                return phl_error_locate(error, phl_lines_position(&parse->lines, parse->line, at));
             }
             at++;
             break;

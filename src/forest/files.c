@@ -82,8 +82,8 @@ static phl_status list_folder(phl_files *folders, phl_files *files, const char *
         const struct dirent *entry = readdir(directory);
         if (entry == NULL) {
             if (errno != 0) {
-                status = phl_raise_errno(error, PHL_ERR_READ, errno, folder,
-                                         "cannot read the folder");
+                status =
+                    phl_raise_errno(error, PHL_ERR_READ, errno, folder, "cannot read the folder");
             }
             break;
         }

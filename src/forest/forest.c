@@ -230,8 +230,8 @@ int phl_walk_next(phl_walk *walk, phl_visit *visit, phl_error *error)
     visit->label = forest->label[visit->subtree];
     visit->leaf = forest->leaf_slot[visit->subtree] != 0;
     if (!visit->leaf) {
-        phl_status status = phl_grow(&walk->steps, &walk->capacity, walk->depth + 1,
-                                     sizeof *walk->steps, error);
+        phl_status status =
+            phl_grow(&walk->steps, &walk->capacity, walk->depth + 1, sizeof *walk->steps, error);
         if (status != PHL_OK) {
             return status;
         }

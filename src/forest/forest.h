@@ -25,12 +25,12 @@ struct phl_forest {
     phl_link *links;       /* [E] ascending slots within a node */
     uint32_t *level;       /* [n_levels + 1] first subtree of each height */
 
-    uint32_t *tree_root;  /* [T] */
-    int32_t *tree_class;  /* [T] or PHL_NO_CLASS */
-    uint32_t *tree_file;  /* [T] number in files + 1; 0 = none */
-    uint32_t *tree_line;  /* [T] 0 = not known (also past 2^32 - 1) */
-    double *tree_weight;  /* [T]; NULL when every weight is 1 */
-    int32_t *tree_id;     /* [T] number in ids or -1; NULL when no tree has one */
+    uint32_t *tree_root; /* [T] */
+    int32_t *tree_class; /* [T] or PHL_NO_CLASS */
+    uint32_t *tree_file; /* [T] number in files + 1; 0 = none */
+    uint32_t *tree_line; /* [T] 0 = not known (also past 2^32 - 1) */
+    double *tree_weight; /* [T]; NULL when every weight is 1 */
+    int32_t *tree_id;    /* [T] number in ids or -1; NULL when no tree has one */
 };
 
 #endif

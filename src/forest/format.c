@@ -5,8 +5,13 @@
 
 /* In the order in which they are asked to recognise content: the more particular first. */
 static const phl_format_driver *const drivers[] = {
-    &phl_xml_driver, &phl_json_driver,     &phl_conllu_driver, &phl_elastic_driver,
-    &phl_ptb_driver, &phl_brackets_driver, NULL,
+    &phl_xml_driver,
+    &phl_json_driver,
+    &phl_conllu_driver,
+    &phl_elastic_driver,
+    &phl_ptb_driver,
+    &phl_brackets_driver,
+    NULL,
 };
 
 const phl_format_driver *phl_format_driver_of(phl_format format)

@@ -37,7 +37,7 @@ struct phl_input {
     z_stream zlib;
     bool zlib_made;
     ZSTD_DStream *zstd;
-    bool frame_open; /* inside a compressed member: the end of the file would be a cut */
+    bool frame_open;     /* inside a compressed member: the end of the file would be a cut */
     uint64_t text_bytes; /* decompressed so far */
 
     char *peeked;
@@ -141,8 +141,7 @@ static phl_status make(const char *name, uint64_t max_ratio, phl_input **input, 
     return PHL_OK;
 }
 
-phl_status phl_input_open(const char *path, uint64_t max_ratio, phl_input **input,
-                          phl_error *error)
+phl_status phl_input_open(const char *path, uint64_t max_ratio, phl_input **input, phl_error *error)
 {
     bool standard = strcmp(path, "-") == 0;
     phl_input *made = NULL;
@@ -296,9 +295,8 @@ static phl_status read_text(phl_input *input, unsigned char *buffer, size_t size
             if (input->raw_begin == input->raw_end && input->compression != PLAIN &&
                 input->frame_open && input->raw_ended) {
                 /* The decoder may still hold text; if not, the file is cut. */
-                status = input->compression == GZIP
-                             ? inflate_some(input, buffer, size, got, error)
-                             : unzstd_some(input, buffer, size, got, error);
+                status = input->compression == GZIP ? inflate_some(input, buffer, size, got, error)
+                                                    : unzstd_some(input, buffer, size, got, error);
                 if (status == PHL_OK && *got == 0 && input->frame_open) {
                     return raise_damaged(input, input->compression == GZIP ? "gzip" : "zstd",
                                          "cut short", error);
@@ -338,9 +336,8 @@ phl_status phl_input_peek(phl_input *input, const char **bytes, size_t *length, 
         }
         size_t got = 1;
         while (got > 0 && input->peeked_end < PEEK_SIZE) {
-            phl_status status =
-                read_text(input, (unsigned char *)input->peeked + input->peeked_end,
-                          PEEK_SIZE - input->peeked_end, &got, error);
+            phl_status status = read_text(input, (unsigned char *)input->peeked + input->peeked_end,
+                                          PEEK_SIZE - input->peeked_end, &got, error);
             if (status != PHL_OK) {
                 return status;
             }

@@ -10,9 +10,9 @@
 #include "forest/input.h"
 
 typedef struct phl_lines {
-    phl_input *input;    /* borrowed */
-    uint64_t max_line;   /* bytes; a longer line is PHL_ERR_LIMIT */
-    uint64_t number;     /* of the line handed out last, 1-based */
+    phl_input *input;  /* borrowed */
+    uint64_t max_line; /* bytes; a longer line is PHL_ERR_LIMIT */
+    uint64_t number;   /* of the line handed out last, 1-based */
     char *buffer;
     size_t begin, end, capacity;
     size_t scanned; /* bytes behind begin known to hold no line end */
@@ -22,9 +22,9 @@ typedef struct phl_lines {
 void phl_lines_init(phl_lines *lines, phl_input *input, uint64_t max_line);
 void phl_lines_clear(phl_lines *lines);
 
-/* *line = NULL at the end of the input.  A call may follow one that failed: a line that is not UTF-8
- * or too long is used up, and behind a failure of the input itself (or a line whose end is not in
- * sight) is the end. */
+/* *line = NULL at the end of the input.  A call may follow one that failed: a line that is not
+ * UTF-8 or too long is used up, and behind a failure of the input itself (or a line whose end is
+ * not in sight) is the end. */
 phl_status phl_lines_next(phl_lines *lines, const char **line, size_t *length, phl_error *error);
 
 /* Place of the byte at `at` in the current line that began at `line`. */

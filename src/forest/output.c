@@ -210,8 +210,7 @@ phl_status phl_output_create(const char *path, phl_output **output, phl_error *e
 }
 
 /* To the file or memory itself. */
-static phl_status write_raw(phl_output *output, const char *bytes, size_t length,
-                            phl_error *error)
+static phl_status write_raw(phl_output *output, const char *bytes, size_t length, phl_error *error)
 {
     if (output->file < 0) {
         return phl_text_append(&output->memory, bytes, length, error);
@@ -241,8 +240,8 @@ static phl_status deflate_buffer(phl_output *output, bool last, phl_error *error
         stream->avail_out = BUFFER_SIZE;
         code = deflate(stream, last ? Z_FINISH : Z_NO_FLUSH);
         PHL_CHECK_BUG(code != Z_STREAM_ERROR, error);
-        phl_status status = write_raw(output, (const char *)output->packed,
-                                      BUFFER_SIZE - stream->avail_out, error);
+        phl_status status =
+            write_raw(output, (const char *)output->packed, BUFFER_SIZE - stream->avail_out, error);
         if (status != PHL_OK) {
             return status;
         }
@@ -271,10 +270,10 @@ static phl_status zstd_buffer(phl_output *output, bool last, phl_error *error)
 
 static phl_status flush(phl_output *output, bool last, phl_error *error)
 {
-    phl_status status = output->compression == GZIP   ? deflate_buffer(output, last, error)
-                        : output->compression == ZSTD ? zstd_buffer(output, last, error)
-                                                      : write_raw(output, output->buffer,
-                                                                  output->used, error);
+    phl_status status = output->compression == GZIP ? deflate_buffer(output, last, error)
+                        : output->compression == ZSTD
+                            ? zstd_buffer(output, last, error)
+                            : write_raw(output, output->buffer, output->used, error);
     output->used = 0;
     return status;
 }
@@ -351,8 +350,7 @@ phl_status phl_output_commit(phl_output *output, phl_error *error)
     }
     int closed = close(output->file);
     output->file = -1;
-    if (closed != 0 ||
-        (output->target != NULL && rename(output->temporary, output->target) != 0)) {
+    if (closed != 0 || (output->target != NULL && rename(output->temporary, output->target) != 0)) {
         return phl_raise_errno(error, PHL_ERR_WRITE, errno, output->name, "cannot write");
     }
     phl_free(output->temporary);

@@ -1,7 +1,7 @@
 /* output.h - a stream of bytes to a file, standard output or memory, compressed on the way.
  *
- * A regular file is written beside its final name and put in place by phl_output_commit: readers see
- * the old file or the complete new one.  Devices and pipes are written directly.
+ * A regular file is written beside its final name and put in place by phl_output_commit: readers
+ * see the old file or the complete new one.  Devices and pipes are written directly.
  */
 #ifndef PHL_FOREST_OUTPUT_H
 #define PHL_FOREST_OUTPUT_H
@@ -18,8 +18,7 @@ phl_status phl_output_open_memory(phl_output **output, phl_error *error);
 phl_status phl_output_create(const char *path, phl_output **output, phl_error *error);
 
 /* Buffered. */
-phl_status phl_output_write(phl_output *output, const char *bytes, size_t length,
-                            phl_error *error);
+phl_status phl_output_write(phl_output *output, const char *bytes, size_t length, phl_error *error);
 phl_status phl_output_string(phl_output *output, const char *string, phl_error *error);
 phl_status phl_output_json_string(phl_output *output, const char *bytes, size_t length,
                                   phl_error *error);

@@ -25,18 +25,16 @@ static phl_read_options resolve(const phl_read_options *options, phl_format form
     resolved.max_depth = or_default(options->max_depth, 10000);
     resolved.max_attributes = or_default(options->max_attributes, 10000);
     resolved.max_name = or_default(options->max_name, 65536);
-    resolved.max_token = or_default(options->max_token, format == PHL_FORMAT_XML
-                                                            ? (uint64_t)16 << 20
-                                                            : (uint64_t)1 << 30);
+    resolved.max_token = or_default(
+        options->max_token, format == PHL_FORMAT_XML ? (uint64_t)16 << 20 : (uint64_t)1 << 30);
     resolved.max_ratio = or_default(options->max_ratio, 1000);
     return resolved;
 }
 
 /* The driver for an input: what the caller says, else by name, else by content.  NULL for an empty
  * input that nothing is known about: it holds no trees in any format. */
-static phl_status choose_driver(phl_input *input, const char *path,
-                                const phl_read_options *options, const phl_format_driver **driver,
-                                phl_error *error)
+static phl_status choose_driver(phl_input *input, const char *path, const phl_read_options *options,
+                                const phl_format_driver **driver, phl_error *error)
 {
     phl_format format = options->format;
     if (format == PHL_FORMAT_AUTO) {
@@ -104,9 +102,8 @@ static phl_status read_input(phl_input *input, const char *path, const char *fol
     return status;
 }
 
-static phl_status read_file(const char *path, const phl_read_options *options,
-                            phl_builder *builder, phl_read_summary *summary, bool *done,
-                            phl_error *error)
+static phl_status read_file(const char *path, const phl_read_options *options, phl_builder *builder,
+                            phl_read_summary *summary, bool *done, phl_error *error)
 {
     phl_input *input = NULL;
     char *folder_class = NULL;
@@ -198,12 +195,11 @@ phl_status phl_forest_read_memory(const void *text, size_t size, const char *nam
     }
     if (status == PHL_OK) {
         phl_read_options resolved = resolve(&session.options, PHL_FORMAT_AUTO);
-        status = phl_input_open_memory(text, size, name, resolved.max_ratio, &input,
-                                       session.error);
+        status = phl_input_open_memory(text, size, name, resolved.max_ratio, &input, session.error);
     }
     if (status == PHL_OK) {
-        status = read_input(input, name, NULL, &session.options, session.builder,
-                            &session.summary, &done, session.error);
+        status = read_input(input, name, NULL, &session.options, session.builder, &session.summary,
+                            &done, session.error);
     }
     return finish(&session, status, forest, summary);
 }

@@ -26,8 +26,7 @@ static phl_span span_of(const char *string)
 }
 
 /* Number of an optional name: -1 if absent. */
-static phl_status number_name(phl_alphabet *names, phl_span name, int32_t *number,
-                              phl_error *error)
+static phl_status number_name(phl_alphabet *names, phl_span name, int32_t *number, phl_error *error)
 {
     *number = -1;
     return name.bytes == NULL ? PHL_OK

@@ -210,8 +210,8 @@ static void count_ambiguous(struct root *roots, size_t n, phl_stats *stats)
     bool ambiguous = false;
     uint64_t trees = 0;
     for (size_t i = 0; i < n; i++) {
-        ambiguous = ambiguous || roots[i].ambiguous ||
-                    roots[i].class_number != roots[first].class_number;
+        ambiguous =
+            ambiguous || roots[i].ambiguous || roots[i].class_number != roots[first].class_number;
         trees += roots[i].trees;
         if (i + 1 == n || compare_digest(&roots[i + 1], &roots[first]) != 0) {
             stats->ambiguous_shapes += ambiguous;

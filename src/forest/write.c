@@ -59,8 +59,7 @@ static phl_status check_expressible(const phl_writer *writer, const phl_format_d
             phl_visit visit;
             int more = 0;
             phl_walk_start(writer->walk, tree);
-            while (objection == NULL &&
-                   (more = phl_walk_next(writer->walk, &visit, error)) > 0) {
+            while (objection == NULL && (more = phl_walk_next(writer->walk, &visit, error)) > 0) {
                 objection = driver->node_objection(writer, visit.subtree);
             }
             status = more < 0 ? (phl_status)more : PHL_OK;
@@ -211,8 +210,7 @@ static void remove_folder(const phl_writer *writer, const char *folder, const ch
         if (phl_text_append_string(path, folder, NULL) == PHL_OK &&
             phl_text_append_string(path, "/", NULL) == PHL_OK &&
             phl_text_append(path, phl_alphabet_name(&writer->forest->classes, i),
-                            phl_alphabet_length(&writer->forest->classes, i) + 1,
-                            NULL) == PHL_OK) {
+                            phl_alphabet_length(&writer->forest->classes, i) + 1, NULL) == PHL_OK) {
             (void)rmdir(path->bytes);
         }
     }
@@ -244,8 +242,8 @@ static phl_status write_new_folder(phl_writer *writer, const phl_format_driver *
     }
     (void)sprintf(temporary, "%s.%ld.tmp", path, (long)getpid());
     phl_text name = {NULL, 0, 0}; /* of a document: folder, class and number */
-    phl_status status = phl_grow(&name.bytes, &name.capacity,
-                                 strlen(temporary) + MAX_FOLDER_NAME + 64, 1, error);
+    phl_status status =
+        phl_grow(&name.bytes, &name.capacity, strlen(temporary) + MAX_FOLDER_NAME + 64, 1, error);
     if (status != PHL_OK) {
         phl_free(temporary);
         return status;
@@ -330,8 +328,8 @@ static phl_status check_document_class(const phl_writer *writer, const phl_forma
     phl_status status = phl_files_folder_name(path, &folder, error);
     if (status == PHL_OK && class_name != NULL &&
         (folder == NULL || strcmp(folder, class_name) != 0)) {
-        status = raise_objection(writer, driver, 0,
-                                 "a class other than the name of the folder", error);
+        status =
+            raise_objection(writer, driver, 0, "a class other than the name of the folder", error);
     }
     phl_free(folder);
     return status;
@@ -379,8 +377,7 @@ phl_status phl_forest_write(const phl_forest *forest, const char *path,
     phl_status status = begin(&writer, forest, options, driver, error);
     if (status == PHL_OK) {
         bool standard = strcmp(path, "-") == 0;
-        if (driver->one_tree_a_file && !standard &&
-            (forest->n_trees != 1 || names_folder(path))) {
+        if (driver->one_tree_a_file && !standard && (forest->n_trees != 1 || names_folder(path))) {
             status = write_folder(&writer, driver, path, error);
         } else {
             status = check_document_class(&writer, driver, path, error);

@@ -65,8 +65,8 @@ void phl_em_maximise(const phl_params *counts, double smoothing, phl_params *par
                 sum += *cell(&from, r, c) + smoothing;
             }
             for (size_t c = 0; c < from.columns; c++) {
-                *cell(&to, r, c) = sum > 0.0 ? (*cell(&from, r, c) + smoothing) / sum
-                                             : 1.0 / (double)from.columns;
+                *cell(&to, r, c) =
+                    sum > 0.0 ? (*cell(&from, r, c) + smoothing) / sum : 1.0 / (double)from.columns;
             }
         }
     }
@@ -75,8 +75,8 @@ void phl_em_maximise(const phl_params *counts, double smoothing, phl_params *par
 
 /* Fill the slots' tables given `rejected` internal nodes that had no child; returns the probability
  * that all slots are absent. */
-static double set_shape(const phl_params *counts, double internal, double rejected,
-                        double gamma, phl_params *params)
+static double set_shape(const phl_params *counts, double internal, double rejected, double gamma,
+                        phl_params *params)
 {
     double all_absent = 1.0;
     double sum = internal + rejected + 3.0 * gamma;
@@ -92,8 +92,8 @@ static double set_shape(const phl_params *counts, double internal, double reject
 }
 
 /* Every internal node seen stands for p0 / (1 - p0) rejected ones, in which all slots are absent:
- * the optimum is where r = N p0(r) / (1 - p0(r)), found by bisection.  Where every node has one child
- * and gamma is 0 there is no finite optimum; the search ends at a million nodes a node. */
+ * the optimum is where r = N p0(r) / (1 - p0(r)), found by bisection.  Where every node has one
+ * child and gamma is 0 there is no finite optimum; the search ends at a million nodes a node. */
 phl_status phl_em_fit_shape(const phl_forest *forest, double gamma, phl_params *params,
                             phl_error *error)
 {
@@ -108,8 +108,7 @@ phl_status phl_em_fit_shape(const phl_forest *forest, double gamma, phl_params *
     }
     double roots = counts->root_kind[0] + counts->root_kind[1] + 2.0 * gamma;
     for (int kind = 0; kind < 2; kind++) {
-        params->root_kind[kind] =
-            roots > 0.0 ? (counts->root_kind[kind] + gamma) / roots : 0.5;
+        params->root_kind[kind] = roots > 0.0 ? (counts->root_kind[kind] + gamma) / roots : 0.5;
     }
     double internal = counts->shape[0] + counts->shape[1] + counts->shape[2];
     double low = 0.0, high = log1p(1e6 * internal); /* of log(1 + r) */

@@ -1,8 +1,8 @@
 /* em.h - one fit by expectation-maximisation: MAP under Dir(1 + s) priors on every table.
  *
- * The objective, log p(labels) + s * (sum of the logarithms of all parameters), never decreases.  The
- * shape term depends on no hidden state and is fitted beside it: the mean of its posterior under
- * Dir(gamma), given the expected number of nodes rejected for having no child.
+ * The objective, log p(labels) + s * (sum of the logarithms of all parameters), never decreases.
+ * The shape term depends on no hidden state and is fitted beside it: the mean of its posterior
+ * under Dir(gamma), given the expected number of nodes rejected for having no child.
  */
 #ifndef PHL_LEARN_EM_H
 #define PHL_LEARN_EM_H

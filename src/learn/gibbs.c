@@ -84,10 +84,9 @@ static phl_status count_roots(phl_gibbs *gibbs, phl_error *error)
         double weight = phl_tree_weight(forest, tree);
         if (weight != floor(weight) || weight > 0x1p40) {
             phl_position position = {phl_tree_file(forest, tree), phl_tree_line(forest, tree), 0};
-            return phl_raise_at(error, PHL_ERR_ARGUMENT, position,
-                                "use whole weights, or --learner em",
-                                "tree %zu has weight %g; sampling needs positive integers", tree,
-                                weight);
+            return phl_raise_at(
+                error, PHL_ERR_ARGUMENT, position, "use whole weights, or --learner em",
+                "tree %zu has weight %g; sampling needs positive integers", tree, weight);
         }
         gibbs->root_count[forest->tree_root[tree]] += (int64_t)weight;
     }
@@ -108,15 +107,15 @@ static phl_status allocate(phl_gibbs *gibbs, phl_error *error)
     gibbs->log_lambda0 = phl_alloc(c, sizeof *gibbs->log_lambda0, error);
     gibbs->log_row = phl_alloc(2 * (widest + 2), sizeof *gibbs->log_row, error);
     if (gibbs->counts.state == NULL || gibbs->counts.prior == NULL ||
-        gibbs->counts.emission == NULL || gibbs->root_count == NULL ||
-        gibbs->log_lambda0 == NULL || gibbs->log_row == NULL) {
+        gibbs->counts.emission == NULL || gibbs->root_count == NULL || gibbs->log_lambda0 == NULL ||
+        gibbs->log_row == NULL) {
         return PHL_ERR_MEMORY;
     }
-    phl_status status = phl_grow(&gibbs->weights, &gibbs->weight_capacity, c + 1,
-                                 sizeof *gibbs->weights, error);
-    return status == PHL_OK ? phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, c + 1,
-                                       sizeof *gibbs->drawn, error)
-                            : status;
+    phl_status status =
+        phl_grow(&gibbs->weights, &gibbs->weight_capacity, c + 1, sizeof *gibbs->weights, error);
+    return status == PHL_OK
+               ? phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, c + 1, sizeof *gibbs->drawn, error)
+               : status;
 }
 
 /* Active slots of the model from the partitions. */
@@ -141,8 +140,8 @@ phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, u
     made->label_row = label_row;
     made->alpha = options->alpha;
     made->alpha0 = options->alpha0;
-    phl_status status = phl_params_create(PHL_TF, states, index->slots, labels, NULL, 0, 0,
-                                          &made->params, error);
+    phl_status status =
+        phl_params_create(PHL_TF, states, index->slots, labels, NULL, 0, 0, &made->params, error);
     if (status == PHL_OK) {
         status = allocate(made, error);
     }
@@ -225,8 +224,8 @@ phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_e
 {
     phl_rng rng;
     start_rng(gibbs, PHL_PURPOSE_PARTITION, 0, &rng);
-    phl_status status = phl_partitions_set_base(gibbs->partitions, gibbs->alpha,
-                                                gibbs->log_lambda0, error);
+    phl_status status =
+        phl_partitions_set_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0, error);
     if (status == PHL_OK && !gibbs->options.fixed_partitions) {
         status = phl_partitions_sweep(gibbs->partitions, temperature, &rng, error);
     }
@@ -493,8 +492,7 @@ static double joint(const phl_gibbs *gibbs)
     }
     for (uint32_t a = 0; a < params->n_modes; a++) {
         size_t k = params->modes[a].size;
-        sum += marginal(gibbs->counts.mode[a], c + 1, k, k, 1,
-                        gibbs->options.delta / (double)k);
+        sum += marginal(gibbs->counts.mode[a], c + 1, k, k, 1, gibbs->options.delta / (double)k);
     }
     return sum;
 }
@@ -523,14 +521,13 @@ static phl_status allocate_soft_counts(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
-    gibbs->counts.core =
-        phl_alloc_zero(params->core_rows * c, sizeof *gibbs->counts.core, error);
+    gibbs->counts.core = phl_alloc_zero(params->core_rows * c, sizeof *gibbs->counts.core, error);
     gibbs->counts.mode = phl_alloc_zero(params->n_modes, sizeof *gibbs->counts.mode, error);
     phl_status status =
         gibbs->counts.core == NULL || gibbs->counts.mode == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
-        gibbs->counts.mode[a] = phl_alloc_zero((c + 1) * params->modes[a].size,
-                                               sizeof *gibbs->counts.mode[a], error);
+        gibbs->counts.mode[a] =
+            phl_alloc_zero((c + 1) * params->modes[a].size, sizeof *gibbs->counts.mode[a], error);
         status = gibbs->counts.mode[a] == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     return status;
@@ -579,7 +576,8 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
     return status;
 }
 
-/* The partitions of a hard state; of a soft one, slots and sizes, which later stages never look into. */
+/* The partitions of a hard state; of a soft one, slots and sizes, which later stages never look
+ * into. */
 static void restore_partitions(phl_partitions *partitions, const phl_params *params)
 {
     size_t values = (size_t)params->states + 1;
@@ -597,8 +595,8 @@ static void restore_partitions(phl_partitions *partitions, const phl_params *par
 
 phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl_error *error)
 {
-    phl_status status = phl_params_set_modes(gibbs->params, state->params->modes,
-                                             state->params->n_modes, error);
+    phl_status status =
+        phl_params_set_modes(gibbs->params, state->params->modes, state->params->n_modes, error);
     if (status != PHL_OK) {
         return status;
     }

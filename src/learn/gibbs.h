@@ -4,8 +4,8 @@
  *   1. hidden states given parameters: exact, as count splitting over distinct subtrees (split.c);
  *   2. partitions given hidden states and lambda0, with lambda integrated out (partition_moves.c);
  *   3. lambda0 by table counts with lambda integrated out, and only then lambda, pi, b, o.
- * Random numbers are a function of (seed, purpose; stream, iteration, item), so a chain can be taken
- * up at any iteration from (params, log lambda0, alpha, alpha0) alone.
+ * Random numbers are a function of (seed, purpose; stream, iteration, item), so a chain can be
+ * taken up at any iteration from (params, log lambda0, alpha, alpha0) alone.
  */
 #ifndef PHL_LEARN_GIBBS_H
 #define PHL_LEARN_GIBBS_H
@@ -19,8 +19,8 @@ typedef struct phl_gibbs_options {
     phl_partition_prior prior;
     bool fixed_partitions; /* step 2 is left out */
     bool update_concentration;
-    double anneal_start;   /* T0 >= 1 */
-    uint64_t anneal_end;   /* m0: the iteration the temperature has come down to 1 */
+    double anneal_start; /* T0 >= 1 */
+    uint64_t anneal_end; /* m0: the iteration the temperature has come down to 1 */
     uint64_t seed, stream;
     int threads; /* for the upward pass */
 } phl_gibbs_options;
@@ -36,18 +36,18 @@ typedef struct phl_gibbs_counts {
 
 typedef struct phl_gibbs {
     phl_gibbs_options options;
-    const phl_index *index;      /* borrowed */
-    const uint32_t *label_row;   /* borrowed */
+    const phl_index *index;    /* borrowed */
+    const uint32_t *label_row; /* borrowed */
     phl_params *params;
     phl_upward *upward;
     phl_rows *rows;
     phl_partitions *partitions;
     phl_gibbs_counts counts;
-    phl_params *shape_counts;    /* shape and root_kind of the data: they never change */
-    double *log_lambda0;         /* [C] */
+    phl_params *shape_counts; /* shape and root_kind of the data: they never change */
+    double *log_lambda0;      /* [C] */
     double alpha, alpha0;
-    uint64_t iteration;          /* iterations done */
-    int64_t *root_count;         /* [n] trees with that root */
+    uint64_t iteration;  /* iterations done */
+    int64_t *root_count; /* [n] trees with that root */
     /* Figures of the iteration done last. */
     double log_likelihood; /* of the parameters that entered it */
     double log_joint;      /* log p(x, Q, c | lambda0) with lambda, pi, b integrated out */
@@ -60,13 +60,12 @@ typedef struct phl_gibbs {
     double *log_row; /* [max(C, M + 1)] twice */
 } phl_gibbs;
 
-/* A chain at its start: one random eligible slot (or slots_min of them) with a random partition into
- * two blocks, all tables uniform, so that the first hidden states are uniform.  fixed: partitions to
- * start from and, with options->fixed_partitions, to keep. */
+/* A chain at its start: one random eligible slot (or slots_min of them) with a random partition
+ * into two blocks, all tables uniform, so that the first hidden states are uniform.  fixed:
+ * partitions to start from and, with options->fixed_partitions, to keep. */
 phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, uint32_t states,
                             uint32_t labels, const phl_mode *fixed, uint32_t n_fixed,
-                            const phl_gibbs_options *options, phl_gibbs **gibbs,
-                            phl_error *error);
+                            const phl_gibbs_options *options, phl_gibbs **gibbs, phl_error *error);
 void phl_gibbs_free(phl_gibbs *gibbs);
 
 /* One iteration. */

@@ -92,8 +92,8 @@ phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots
         status = made == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     for (size_t a = 0; status == PHL_OK && a < n; a++) {
-        status = read_mode(json_array_get(array, a), states, slots,
-                           a == 0 ? 0 : made[a - 1].slot, &made[a], error);
+        status = read_mode(json_array_get(array, a), states, slots, a == 0 ? 0 : made[a - 1].slot,
+                           &made[a], error);
     }
     json_decref(array);
     if (status != PHL_OK) {

@@ -1,4 +1,5 @@
-/* partition_json.h - partitions given by the user: [{"slot":1,"blocks":[0,0,1]}], as in show --json. */
+/* partition_json.h - partitions given by the user: [{"slot":1,"blocks":[0,0,1]}], as in show
+ * --json. */
 #ifndef PHL_LEARN_PARTITION_JSON_H
 #define PHL_LEARN_PARTITION_JSON_H
 

@@ -1,7 +1,8 @@
 /* partition_moves.c - moves (a) reassign, (b) split and merge, (c) carry; see partitions.h.
  *
  * A move first gathers, from the lists of rows, the counts D of the values that would change block,
- * by (rest of the cell, state): only those cells change.  Rows are cut only when a move is accepted.
+ * by (rest of the cell, state): only those cells change.  Rows are cut only when a move is
+ * accepted.
  */
 #include <math.h>
 #include <string.h>
@@ -97,8 +98,8 @@ static void drop_block(phl_partitions *partitions, uint32_t e, uint32_t gone)
  * (a) Reassign
  * ------------------------------------------------------------------------------------------- */
 
-/* Log-weights of all places for a value, relative to the value being nowhere: blocks 0 .. k - 1 and,
- * at k, a block of its own.  For a value that is alone, its own block stands for that. */
+/* Log-weights of all places for a value, relative to the value being nowhere: blocks 0 .. k - 1
+ * and, at k, a block of its own.  For a value that is alone, its own block stands for that. */
 static void weigh_places(phl_partitions *partitions, uint32_t e, uint32_t value, bool alone,
                          double *weights)
 {
@@ -189,8 +190,8 @@ static double split_gain(phl_partitions *partitions, uint32_t e, uint32_t y)
     return gain;
 }
 
-static phl_status try_split(phl_partitions *partitions, uint32_t e, uint32_t first,
-                            uint32_t second, double temperature, phl_rng *rng, phl_error *error)
+static phl_status try_split(phl_partitions *partitions, uint32_t e, uint32_t first, uint32_t second,
+                            double temperature, phl_rng *rng, phl_error *error)
 {
     uint32_t *block = blocks_of(partitions, e);
     uint32_t y = block[first], members = 0;
@@ -206,8 +207,8 @@ static phl_status try_split(phl_partitions *partitions, uint32_t e, uint32_t fir
     bool has_rows = partitions->n_touched > 0;
     bool accepted = false;
     if (phl_sizes_allowed(partitions, e, partitions->size[e] + 1)) {
-        /* The same two values lead back, and the merge is sure; each of the other members fell on its
-         * side with probability 1/2. */
+        /* The same two values lead back, and the merge is sure; each of the other members fell on
+         * its side with probability 1/2. */
         accepted = accept(split_gain(partitions, e, y), (members - 2) * log(2.0), temperature, rng);
     }
     forget_gathered(partitions);
@@ -243,14 +244,13 @@ static double merge_gain(phl_partitions *partitions, uint32_t e, uint32_t y, uin
     return gain;
 }
 
-static phl_status try_merge(phl_partitions *partitions, uint32_t e, uint32_t first,
-                            uint32_t second, double temperature, phl_rng *rng, phl_error *error)
+static phl_status try_merge(phl_partitions *partitions, uint32_t e, uint32_t first, uint32_t second,
+                            double temperature, phl_rng *rng, phl_error *error)
 {
     uint32_t *block = blocks_of(partitions, e);
     uint32_t y = block[first], w = block[second];
     partitions->merged.tried++;
-    uint32_t members =
-        block_count(partitions, e, y) + block_count(partitions, e, w);
+    uint32_t members = block_count(partitions, e, y) + block_count(partitions, e, w);
     if (!phl_sizes_allowed(partitions, e, partitions->size[e] - 1) ||
         !accept(merge_gain(partitions, e, y, w), -(double)(members - 2) * log(2.0), temperature,
                 rng)) {
@@ -310,8 +310,8 @@ static void exchange(phl_partitions *partitions, uint32_t a, uint32_t b)
     }
 }
 
-/* Cells as they would be with the partition of slot `from` on slot `to`, into partitions->other: the
- * cell of a row without `from`, plus the blocks its margin in `to` falls into. */
+/* Cells as they would be with the partition of slot `from` on slot `to`, into partitions->other:
+ * the cell of a row without `from`, plus the blocks its margin in `to` falls into. */
 static void count_carried(phl_partitions *partitions, uint32_t from, uint32_t to)
 {
     const phl_rows *rows = partitions->rows;

@@ -30,8 +30,8 @@ phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prio
     made->weights = phl_alloc(values + 1, sizeof *made->weights, error);
     made->moved = phl_alloc_zero(values, sizeof *made->moved, error);
     phl_status status = PHL_OK;
-    if (made->size == NULL || made->block == NULL || made->stride == NULL ||
-        made->rising == NULL || made->weights == NULL || made->moved == NULL) {
+    if (made->size == NULL || made->block == NULL || made->stride == NULL || made->rising == NULL ||
+        made->weights == NULL || made->moved == NULL) {
         status = PHL_ERR_MEMORY;
     } else {
         status = phl_stirling_init(&made->stirling, values, error);
@@ -47,8 +47,7 @@ phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prio
     for (size_t s = 0; s < forest->n_subtrees && made->table_size < LARGEST_TABLE; s++) {
         made->table_size += forest->leaf_slot[s] == 0 ? forest->multiplicity[s] : 0;
     }
-    made->table_size =
-        made->table_size < LARGEST_TABLE ? made->table_size : LARGEST_TABLE;
+    made->table_size = made->table_size < LARGEST_TABLE ? made->table_size : LARGEST_TABLE;
     *partitions = made;
     return PHL_OK;
 }
@@ -82,7 +81,8 @@ phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
 {
     partitions->alpha = alpha;
     phl_rising_reset(&partitions->rising_total, alpha);
-    phl_status status = phl_rising_reserve(&partitions->rising_total, partitions->table_size, error);
+    phl_status status =
+        phl_rising_reserve(&partitions->rising_total, partitions->table_size, error);
     for (size_t j = 0; status == PHL_OK && j < partitions->states; j++) {
         phl_rising_reset(&partitions->rising[j], alpha * exp(log_lambda0[j]));
         status = phl_rising_reserve(&partitions->rising[j], partitions->table_size, error);

@@ -2,9 +2,10 @@
  * them, with lambda integrated out.
  *
  * The target of every move, given the rows (hidden states) and lambda0, is
- *   prod over cells z of B(alpha lambda0 + n_z) / B(alpha lambda0)  x  prod over slots p(k) / S(C+1, k)
- * to the power 1 / temperature, confined to: the number of active slots (k > 1) in [slots_min,
- * slots_max], at most core_max cells, and fixed sizes if asked for (DESIGN sections 2 and 4).
+ *   prod over cells z of B(alpha lambda0 + n_z) / B(alpha lambda0)  x  prod over slots p(k) /
+ * S(C+1, k) to the power 1 / temperature, confined to: the number of active slots (k > 1) in
+ * [slots_min, slots_max], at most core_max cells, and fixed sizes if asked for (DESIGN sections 2
+ * and 4).
  */
 #ifndef PHL_LEARN_PARTITIONS_H
 #define PHL_LEARN_PARTITIONS_H
@@ -29,12 +30,12 @@ typedef struct phl_partitions {
     phl_rows *rows; /* borrowed */
     phl_partition_prior prior;
     uint32_t states, n_eligible;
-    uint32_t *size;   /* [E] k */
-    uint32_t *block;  /* [E][C + 1] blocks 0 .. k - 1, none empty */
+    uint32_t *size;  /* [E] k */
+    uint32_t *block; /* [E][C + 1] blocks 0 .. k - 1, none empty */
     uint32_t n_active;
-    size_t *stride;   /* [E] cells a step of the slot's block; 0 when inactive */
+    size_t *stride; /* [E] cells a step of the slot's block; 0 when inactive */
     size_t n_cells;
-    int64_t *cells;   /* [n_cells][C] n_z(j) */
+    int64_t *cells; /* [n_cells][C] n_z(j) */
     size_t cell_capacity;
 
     double alpha;
@@ -44,15 +45,16 @@ typedef struct phl_partitions {
     phl_stirling stirling;   /* up to C + 1 */
 
     /* Work space. */
-    int64_t *gathered; /* [n_cells][C] counts of the values that would move, by the rest of the cell */
+    int64_t
+        *gathered; /* [n_cells][C] counts of the values that would move, by the rest of the cell */
     size_t gathered_capacity;
     uint32_t *touched; /* cells of `gathered` in use */
     size_t n_touched, touched_capacity;
     bool *is_touched;
     size_t is_touched_capacity;
-    double *weights;   /* [C + 2] */
-    bool *moved;       /* [C + 1] */
-    int64_t *other;    /* cells of a proposal of the carry move */
+    double *weights; /* [C + 2] */
+    bool *moved;     /* [C + 1] */
+    int64_t *other;  /* cells of a proposal of the carry move */
     size_t other_capacity;
     phl_move_count reassigned, split, merged, carried;
 } phl_partitions;

@@ -66,8 +66,8 @@ static phl_status number_margins(phl_rows *rows, phl_error *error)
     return PHL_OK;
 }
 
-phl_status phl_rows_create(const phl_index *index, uint32_t states, double support,
-                           phl_rows **rows, phl_error *error)
+phl_status phl_rows_create(const phl_index *index, uint32_t states, double support, phl_rows **rows,
+                           phl_error *error)
 {
     phl_rows *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
@@ -193,8 +193,7 @@ static const phl_margin *margin_of(const phl_rows *rows, size_t row, uint32_t e)
     return ordinal == PHL_NO_MARGIN ? NULL : &rows->margins[at->first_margin + ordinal];
 }
 
-static phl_status list_row(phl_rows *rows, uint32_t e, uint32_t value, size_t row,
-                           phl_error *error)
+static phl_status list_row(phl_rows *rows, uint32_t e, uint32_t value, size_t row, phl_error *error)
 {
     phl_row_list *list = &rows->lists[(size_t)e * (rows->states + 1) + value];
     phl_status status =

@@ -42,9 +42,9 @@ typedef struct phl_rows {
     const phl_index *index; /* borrowed */
     uint32_t states;
     uint32_t n_eligible;
-    uint32_t *eligible;     /* [E] slots, ascending */
-    uint16_t *ordinal;      /* [n][E] which margin of a subtree is that slot's; PHL_NO_MARGIN: empty */
-    uint16_t *n_margins;    /* [n] */
+    uint32_t *eligible;  /* [E] slots, ascending */
+    uint16_t *ordinal;   /* [n][E] which margin of a subtree is that slot's; PHL_NO_MARGIN: empty */
+    uint16_t *n_margins; /* [n] */
 
     phl_row *row;
     size_t n_rows, row_capacity;
@@ -59,8 +59,8 @@ typedef struct phl_rows {
 #define PHL_NO_MARGIN UINT16_MAX
 
 /* Eligible slots are filled in at least `support` of the internal nodes (occurrences). */
-phl_status phl_rows_create(const phl_index *index, uint32_t states, double support,
-                           phl_rows **rows, phl_error *error);
+phl_status phl_rows_create(const phl_index *index, uint32_t states, double support, phl_rows **rows,
+                           phl_error *error);
 void phl_rows_free(phl_rows *rows);
 
 /* Forget all rows; room is kept. */

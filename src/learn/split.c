@@ -1,10 +1,10 @@
 /* split.c - step 1 of the blocked sampler: hidden states given parameters, as count splitting.
  *
  * The n_s(j) occurrences of subtree s in state j are divided over the joint blocks z of its active
- * children by one multinomial draw, which has exactly the law of drawing each occurrence alone.  Each
- * (s, j, z) that gets any is a row; given the row the children are independent, each a multinomial
- * margin of beta restricted to its block.  Parents come before children, so n_s is complete when s
- * is reached.  Every subtree has a random stream of its own.
+ * children by one multinomial draw, which has exactly the law of drawing each occurrence alone.
+ * Each (s, j, z) that gets any is a row; given the row the children are independent, each a
+ * multinomial margin of beta restricted to its block.  Parents come before children, so n_s is
+ * complete when s is reached.  Every subtree has a random stream of its own.
  */
 #include <string.h>
 
@@ -52,8 +52,8 @@ static phl_status draw_row(phl_gibbs *gibbs, uint32_t s, uint32_t j, const uint3
     bool soft = params->soft;
     phl_status status = soft ? PHL_OK : phl_rows_add(rows, s, j, n, error);
     uint32_t e = 0;
-    for (uint64_t k = forest->first_link[s];
-         status == PHL_OK && k < forest->first_link[s + 1]; k++) {
+    for (uint64_t k = forest->first_link[s]; status == PHL_OK && k < forest->first_link[s + 1];
+         k++) {
         uint32_t slot = forest->links[k].slot;
         uint32_t number = slot <= params->slots ? params->mode_of_slot[slot] : 0;
         const phl_mode *mode = number == 0 ? NULL : &params->modes[number - 1];
@@ -111,11 +111,11 @@ static phl_status split_state(phl_gibbs *gibbs, uint32_t s, uint32_t j, int64_t 
         most *= cells.free[f].size;
     }
     /* The first C of weights and drawn serve the margins. */
-    phl_status status = phl_grow(&gibbs->weights, &gibbs->weight_capacity, c + most,
-                                 sizeof *gibbs->weights, error);
+    phl_status status =
+        phl_grow(&gibbs->weights, &gibbs->weight_capacity, c + most, sizeof *gibbs->weights, error);
     if (status == PHL_OK) {
-        status = phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, c + most, sizeof *gibbs->drawn,
-                          error);
+        status =
+            phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, c + most, sizeof *gibbs->drawn, error);
     }
     if (status != PHL_OK) {
         return status;

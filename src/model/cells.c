@@ -26,9 +26,8 @@ void phl_cells_start(phl_cells *cells, const phl_upward *upward, uint32_t s)
         cells->free[cells->n].digit = 0;
         cells->free[cells->n].pair = pair;
         cells->free[cells->n].stride = stride;
-        cells->free[cells->n].m =
-            filled ? upward->message + pair * upward->width
-                   : mode->matrix + (size_t)params->states * mode->size;
+        cells->free[cells->n].m = filled ? upward->message + pair * upward->width
+                                         : mode->matrix + (size_t)params->states * mode->size;
         cells->n++;
     }
 }

@@ -136,8 +136,8 @@ static phl_status number_sets(phl_index *index, phl_error *error)
         }
         int32_t number = 0;
         if (status == PHL_OK) {
-            status = phl_alphabet_add(&sets, (const char *)rows, filled * sizeof *rows, &number,
-                                      error);
+            status =
+                phl_alphabet_add(&sets, (const char *)rows, filled * sizeof *rows, &number, error);
         }
         index->set_of[s] = (uint32_t)number;
     }

@@ -4,8 +4,8 @@
  * distinct pair.  Pairs are numbered by child, hence by level; pairs of slots beyond L are left out
  * (PHL_NO_PAIR): such a child tells its parent nothing in a bottom-up model, and uses the mean
  * transition (slot row L) in td, for which they are kept when `beyond` is set.
- * The empty slots of a node contribute to sp; their part depends only on the set of filled slots, so
- * those sets are numbered too.
+ * The empty slots of a node contribute to sp; their part depends only on the set of filled slots,
+ * so those sets are numbered too.
  */
 #ifndef PHL_MODEL_INDEX_H
 #define PHL_MODEL_INDEX_H
@@ -35,8 +35,8 @@ phl_status phl_index_create(const phl_forest *forest, uint32_t slots, bool beyon
                             phl_index **index, phl_error *error);
 void phl_index_free(phl_index *index);
 
-/* Occurrences of each distinct subtree, trees counted by tree_weight (NULL: the forest's own weights).
- * To be released with phl_free. */
+/* Occurrences of each distinct subtree, trees counted by tree_weight (NULL: the forest's own
+ * weights). To be released with phl_free. */
 phl_status phl_count_occurrences(const phl_forest *forest, const double *tree_weight,
                                  double **times, phl_error *error);
 

@@ -1,14 +1,14 @@
 /* infer.h - exact inference with given parameters: everything DESIGN section 3 lists.
  *
- * Two views of the same quantities.  Per distinct subtree (upward pass, expected counts): work grows
- * with distinct subtrees.  Per tree (marginals, most probable states, draws): node by node in
+ * Two views of the same quantities.  Per distinct subtree (upward pass, expected counts): work
+ * grows with distinct subtrees.  Per tree (marginals, most probable states, draws): node by node in
  * pre-order, for output.
  *
  * Bottom-up family, for a distinct subtree s with label row x:
  *   inside(j)  = p(Q = j | labels strictly below s)            g in DESIGN section 3
  *   beta(j)    = p(Q = j | labels of the subtree)              = b_j(x) inside(j) / norm
- * td: inside(j) = scaled product of the children's messages, beta(j) = scaled p(labels of the subtree
- * | Q = j).  In both, log_likelihood[s] = log p(labels of the subtree) for a root s.
+ * td: inside(j) = scaled product of the children's messages, beta(j) = scaled p(labels of the
+ * subtree | Q = j).  In both, log_likelihood[s] = log p(labels of the subtree) for a root s.
  */
 #ifndef PHL_MODEL_INFER_H
 #define PHL_MODEL_INFER_H
@@ -20,18 +20,18 @@
 /* ---- Upward: once a distinct subtree -------------------------------------------------------- */
 
 typedef struct phl_upward {
-    const phl_index *index;   /* borrowed */
-    const phl_params *params; /* borrowed */
+    const phl_index *index;    /* borrowed */
+    const phl_params *params;  /* borrowed */
     const uint32_t *label_row; /* borrowed; [labels of the forest] row in emission */
-    double *inside;         /* [n][C] */
-    double *beta;           /* [n][C] */
-    double *norm;           /* [n] sum of b inside; 0 when the subtree has probability 0 */
+    double *inside;            /* [n][C] */
+    double *beta;              /* [n][C] */
+    double *norm;              /* [n] sum of b inside; 0 when the subtree has probability 0 */
     double *log_likelihood; /* [n] of the subtree below and including s; -inf when impossible.  td:
                                only scaled, see phl_upward_tree */
     size_t width, message_capacity; /* doubles a message; room for all */
-    double *message;        /* [n_pairs][width] sp: phi_l sum_q A(i|q) beta(q); td: sum_q A(q|i) beta(q);
-                               tf: m_l(z) of active slots */
-    double *empty;          /* sp: [n_sets][C] part of the empty slots */
+    double *message; /* [n_pairs][width] sp: phi_l sum_q A(i|q) beta(q); td: sum_q A(q|i) beta(q);
+                        tf: m_l(z) of active slots */
+    double *empty;   /* sp: [n_sets][C] part of the empty slots */
 } phl_upward;
 
 phl_status phl_upward_create(const phl_index *index, const phl_params *params,
@@ -60,10 +60,11 @@ void phl_shape_run(const phl_params *params, const phl_forest *forest, double *l
 double phl_shape_tree(const phl_params *params, const phl_forest *forest, const double *log_shape,
                       size_t tree);
 /* Add shape counts of the weighted trees to counts->shape and counts->root_kind. */
-phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight,
-                            phl_params *counts, phl_error *error);
+phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight, phl_params *counts,
+                            phl_error *error);
 
-/* ---- One tree, node by node ------------------------------------------------------------------- */
+/* ---- One tree, node by node -------------------------------------------------------------------
+ */
 
 /* Work space for trees of one upward pass; arrays grow as needed. */
 typedef struct phl_tree_view {
@@ -71,17 +72,17 @@ typedef struct phl_tree_view {
     size_t n;                 /* nodes of the tree at hand, in pre-order */
     size_t subtree_capacity, parent_capacity, slot_capacity, link_capacity, outside_capacity,
         marginal_capacity, cavity_capacity, scratch_capacity;
-    uint32_t *subtree;  /* [n] */
-    size_t *parent;     /* [n] SIZE_MAX at the root */
-    uint32_t *slot;     /* [n] */
-    uint64_t *link;     /* [n] link from the parent; not set at the root */
-    double *outside;    /* [n][C] */
-    double *marginal;   /* [n][C] p(Q_u | all labels) */
-    double *cavity;     /* [n][C] p(Q_u | all labels but that of u) */
+    uint32_t *subtree; /* [n] */
+    size_t *parent;    /* [n] SIZE_MAX at the root */
+    uint32_t *slot;    /* [n] */
+    uint64_t *link;    /* [n] link from the parent; not set at the root */
+    double *outside;   /* [n][C] */
+    double *marginal;  /* [n][C] p(Q_u | all labels) */
+    double *cavity;    /* [n][C] p(Q_u | all labels but that of u) */
     double *scratch;
-    uint64_t *size;  /* [n_subtrees] nodes below each distinct subtree, itself included */
-    double *delta;   /* [n_subtrees][C] log-probability of the best states below, made on demand */
-    double *best;    /* [n_subtrees] max over states of delta */
+    uint64_t *size; /* [n_subtrees] nodes below each distinct subtree, itself included */
+    double *delta;  /* [n_subtrees][C] log-probability of the best states below, made on demand */
+    double *best;   /* [n_subtrees] max over states of delta */
 } phl_tree_view;
 
 phl_status phl_tree_view_create(const phl_upward *upward, phl_tree_view **view, phl_error *error);
@@ -95,12 +96,12 @@ phl_status phl_tree_marginals(phl_tree_view *view, size_t tree, bool *possible, 
  * not the root. */
 phl_status phl_tree_pair(phl_tree_view *view, size_t u, double *pair, phl_error *error);
 
-/* After phl_tree_marginals: p(x_u = d | all other labels), d = 0 .. M with M the unseen symbol, into
- * predictive [M + 1]; sums to 1. */
+/* After phl_tree_marginals: p(x_u = d | all other labels), d = 0 .. M with M the unseen symbol,
+ * into predictive [M + 1]; sums to 1. */
 void phl_tree_predictive(const phl_tree_view *view, size_t u, double *predictive);
 
-/* Most probable joint states (with switches for sp, blocks for soft tf), one a node into states [n];
- * *log_joint is the log-probability of labels and that assignment. */
+/* Most probable joint states (with switches for sp, blocks for soft tf), one a node into states
+ * [n]; *log_joint is the log-probability of labels and that assignment. */
 phl_status phl_tree_most_probable(phl_tree_view *view, size_t tree, uint32_t *states,
                                   double *log_joint, bool *possible, phl_error *error);
 

@@ -15,7 +15,8 @@ typedef struct phl_counting {
     double *outside;  /* [n][C] sum over occurrences of p(Q | labels) / beta */
     double *pair_sum; /* [n_pairs][width] what parents pass to a pair */
     double *set_sum;  /* sp: [n_sets][C] */
-    double *flow;     /* [C] of the node at hand: outside * b / norm (bottom-up), expected counts (td) */
+    double
+        *flow; /* [C] of the node at hand: outside * b / norm (bottom-up), expected counts (td) */
     double *scratch;
 } phl_counting;
 
@@ -33,9 +34,9 @@ typedef struct phl_kernel {
     /* log of what turns log_likelihood[root] into log p(labels): 0 but for td. */
     double (*root_term)(const phl_upward *upward, uint32_t s);
 
-    /* Counts: what a root's unit weight adds to outside[s]; an internal node passes counting->flow to
-     * its pairs (and counts what it owns); a pair adds to outside of its child (and counts what it
-     * owns); at the end what is summed over sets. */
+    /* Counts: what a root's unit weight adds to outside[s]; an internal node passes counting->flow
+     * to its pairs (and counts what it owns); a pair adds to outside of its child (and counts what
+     * it owns); at the end what is summed over sets. */
     void (*count_root)(phl_counting *counting, uint32_t s, double weight);
     void (*count_node)(phl_counting *counting, uint32_t s);
     void (*count_pair)(phl_counting *counting, uint32_t pair);
@@ -86,8 +87,8 @@ static inline double phl_dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* Largest number allowed in outside and flow: states of probability 0 can have unbounded ones, which
- * matter only when that probability is lifted by leaving a label out. */
+/* Largest number allowed in outside and flow: states of probability 0 can have unbounded ones,
+ * which matter only when that probability is lifted by leaving a label out. */
 #define PHL_FLOW_MAX 1e250
 
 static inline double phl_clamp_flow(double value)
@@ -95,8 +96,8 @@ static inline double phl_clamp_flow(double value)
     return value < PHL_FLOW_MAX ? value : PHL_FLOW_MAX;
 }
 
-/* Node numbers in a view of the children of u, one after the other: first child, then the one behind
- * child c. */
+/* Node numbers in a view of the children of u, one after the other: first child, then the one
+ * behind child c. */
 static inline size_t phl_first_child(size_t u)
 {
     return u + 1;

@@ -1,6 +1,6 @@
 /* params.h - the parameters of one model: what one draw (Gibbs) or one fit (EM) consists of.
  *
- * One struct serves the four models of DESIGN section 2; arrays a model does not have are NULL.  The
+ * One struct serves the four models of DESIGN section 2; arrays a model does not have are NULL. The
  * same struct, zeroed, holds expected counts: a table's counts lie where its probabilities lie.
  *
  * C states, L slots, M labels, child values q = 0 .. C where q = C is the empty slot (bottom).
@@ -48,15 +48,16 @@ typedef struct phl_params {
 } phl_params;
 
 /* Sizes and, for tf, the active slots; tables are allocated and zeroed.  `modes` (n_modes of them,
- * copied) is for tf; full makes its own, identity partitions of every slot.  A model that needs more
- * than memory_limit bytes (0: no limit) is refused with PHL_ERR_LIMIT and the size it would need. */
+ * copied) is for tf; full makes its own, identity partitions of every slot.  A model that needs
+ * more than memory_limit bytes (0: no limit) is refused with PHL_ERR_LIMIT and the size it would
+ * need. */
 phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
                              const phl_mode *modes, uint32_t n_modes, uint64_t memory_limit,
                              phl_params **params, phl_error *error);
 void phl_params_free(phl_params *params);
 
-/* Other active slots for tf: modes (copied) and the core, zeroed, are made anew; the other tables stay.
- * On failure params are as before. */
+/* Other active slots for tf: modes (copied) and the core, zeroed, are made anew; the other tables
+ * stay. On failure params are as before. */
 phl_status phl_params_set_modes(phl_params *params, const phl_mode *modes, uint32_t n_modes,
                                 phl_error *error);
 
@@ -75,9 +76,9 @@ void phl_params_complete(phl_params *params);
 /* Every row of every table is a distribution (to 1e-9), partitions cover the child values. */
 phl_status phl_params_check(const phl_params *params, phl_error *error);
 
-/* The tables one by one, for whoever treats them all alike (storing, normalising, drawing, writing):
- * a table is `rows` distributions over `columns` outcomes, element (r, c) at
- * data[r * row_stride + c * column_stride]. */
+/* The tables one by one, for whoever treats them all alike (storing, normalising, drawing,
+ * writing): a table is `rows` distributions over `columns` outcomes, element (r, c) at data[r *
+ * row_stride + c * column_stride]. */
 typedef struct phl_table {
     const char *name; /* "prior", "emission", "switch", "transition", "root", "core", "mode",
                          "root_kind", "shape_prior" */
@@ -86,7 +87,8 @@ typedef struct phl_table {
     size_t rows, columns, row_stride, column_stride;
 } phl_table;
 
-/* Table number i, false behind the last one.  Emission has M + 1 columns, the unseen symbol last. */
+/* Table number i, false behind the last one.  Emission has M + 1 columns, the unseen symbol last.
+ */
 bool phl_params_table(const phl_params *params, size_t i, phl_table *table);
 
 /* Bytes the tables of such a model take; UINT64_MAX when that overflows. */

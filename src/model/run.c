@@ -78,8 +78,8 @@ phl_status phl_model_add_draw(phl_model *model, const phl_draw *draw, phl_error 
 
 phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *error)
 {
-    phl_status status = phl_grow(&run->trace, &run->trace_capacity, run->n_trace + 1,
-                                 sizeof *run->trace, error);
+    phl_status status =
+        phl_grow(&run->trace, &run->trace_capacity, run->n_trace + 1, sizeof *run->trace, error);
     if (status == PHL_OK) {
         run->trace[run->n_trace++] = *row;
     }
@@ -109,10 +109,9 @@ phl_status phl_run_set_meta(phl_run *run, const char *key, const char *value, ph
         return PHL_OK;
     }
     char *key_copy = phl_copy_text(key, strlen(key), error);
-    phl_status status = key_copy == NULL
-                            ? PHL_ERR_MEMORY
-                            : phl_grow(&run->meta, &run->meta_capacity, run->n_meta + 1,
-                                       sizeof *run->meta, error);
+    phl_status status = key_copy == NULL ? PHL_ERR_MEMORY
+                                         : phl_grow(&run->meta, &run->meta_capacity,
+                                                    run->n_meta + 1, sizeof *run->meta, error);
     if (status != PHL_OK) {
         phl_free(key_copy);
         phl_free(value_copy);
@@ -167,8 +166,7 @@ size_t phl_run_classes(const phl_run *run)
 
 const char *phl_run_class_name(const phl_run *run, size_t index)
 {
-    return run->per_class && index < run->n_models ? phl_alphabet_name(&run->classes, index)
-                                                   : NULL;
+    return run->per_class && index < run->n_models ? phl_alphabet_name(&run->classes, index) : NULL;
 }
 
 const phl_model *phl_run_model(const phl_run *run, size_t index)

@@ -25,16 +25,16 @@ typedef struct phl_trace_row {
     double temperature, log_likelihood, log_joint, seconds;
     uint32_t active;   /* active slots; 0 where it means nothing */
     uint32_t sum_size; /* sum of k over the eligible slots; 0 where it means nothing */
-    /* Moves tried and changes made in this iteration: reassign, split, merge, carry (blocked sampler);
-     * states, sizes (the paper's). */
+    /* Moves tried and changes made in this iteration: reassign, split, merge, carry (blocked
+     * sampler); states, sizes (the paper's). */
     uint32_t tried[PHL_MOVE_TYPES], changed[PHL_MOVE_TYPES];
 } phl_trace_row;
 
 struct phl_model {
     const struct phl_run *run; /* that it belongs to */
     uint32_t class_index;
-    uint64_t trees;      /* trained on */
-    double weight;       /* total weight of those trees */
+    uint64_t trees; /* trained on */
+    double weight;  /* total weight of those trees */
     size_t n_draws, draw_capacity;
     phl_draw *draws;
     const char *stop_reason; /* one of the constants below */
@@ -54,9 +54,9 @@ struct phl_run {
     uint32_t states, slots;
     bool per_class;
     phl_alphabet labels;
-    phl_alphabet classes;  /* one name a model if per_class, else empty */
-    size_t n_models;       /* classes, or 1 */
-    phl_model *models;     /* [n_models] */
+    phl_alphabet classes; /* one name a model if per_class, else empty */
+    size_t n_models;      /* classes, or 1 */
+    phl_model *models;    /* [n_models] */
     size_t n_meta, meta_capacity;
     phl_meta *meta;
     size_t n_trace, trace_capacity;

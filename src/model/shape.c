@@ -1,7 +1,7 @@
 /* shape.c - the shape term: which slots are absent, leaf or internal.
  *
- * It depends on no hidden state, so it is an additive term of the log-likelihood.  An internal node's
- * slots are independent, conditioned on not all being absent: log p = sum_l log o^l(outcome)
+ * It depends on no hidden state, so it is an additive term of the log-likelihood.  An internal
+ * node's slots are independent, conditioned on not all being absent: log p = sum_l log o^l(outcome)
  * - log(1 - prod_l o^l(absent)).  Beyond L an occupied slot costs log(1/3), an empty one nothing.
  */
 #include <math.h>
@@ -54,8 +54,8 @@ double phl_shape_tree(const phl_params *params, const phl_forest *forest, const 
     return log_shape[root] + phl_log(params->root_kind[is_leaf(forest, root) ? 0 : 1]);
 }
 
-phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight,
-                            phl_params *counts, phl_error *error)
+phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight, phl_params *counts,
+                            phl_error *error)
 {
     double *times = NULL;
     phl_status status = phl_count_occurrences(forest, tree_weight, &times, error);

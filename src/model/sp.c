@@ -219,7 +219,8 @@ static void sp_count_end(phl_counting *counting)
     }
 }
 
-/* ---- One tree --------------------------------------------------------------------------------- */
+/* ---- One tree ---------------------------------------------------------------------------------
+ */
 
 /* Flow of node u: outside * b / norm. */
 static double flow_of(const phl_tree_view *view, size_t u, size_t i)
@@ -310,7 +311,8 @@ static phl_status sp_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
     return PHL_OK;
 }
 
-/* ---- Most probable states ------------------------------------------------------------------------
+/* ---- Most probable states
+ * ------------------------------------------------------------------------
  *
  * Relative to the sum of the children's best values, switching to slot l offers
  * log phi_l + max_q [log A^l(i|q) + delta_child(q)] - best_child. */
@@ -331,8 +333,7 @@ static double offer(const phl_tree_view *view, uint32_t pair, size_t i, uint32_t
             *argument = (uint32_t)q;
         }
     }
-    return most == -INFINITY ? most
-                             : phl_log(params->switching[row]) + most - view->best[child];
+    return most == -INFINITY ? most : phl_log(params->switching[row]) + most - view->best[child];
 }
 
 /* The best offer to state i of node s: *link is its link, or UINT64_MAX for an empty slot. */
@@ -402,7 +403,8 @@ static void sp_joint_children(phl_tree_view *view, size_t u, uint32_t *states)
     }
 }
 
-/* ---- Drawing --------------------------------------------------------------------------------------- */
+/* ---- Drawing
+ * --------------------------------------------------------------------------------------- */
 
 static void sp_draw_children(phl_tree_view *view, size_t u, phl_rng *rng, uint32_t *states)
 {

@@ -96,7 +96,8 @@ static double td_root_term(const phl_upward *upward, uint32_t s)
     return phl_log(root_likelihood(upward, s));
 }
 
-/* ---- Expected counts: flow is the expected count of each state ------------------------------------------- */
+/* ---- Expected counts: flow is the expected count of each state
+ * ------------------------------------------- */
 
 static void td_count_root(phl_counting *counting, uint32_t s, double weight)
 {
@@ -146,7 +147,8 @@ static void td_count_pair(phl_counting *counting, uint32_t pair)
     }
 }
 
-/* ---- One tree: outside(j) is proportional to p(labels not below, Q = j) ------------------------------------- */
+/* ---- One tree: outside(j) is proportional to p(labels not below, Q = j)
+ * ------------------------------------- */
 
 static void td_tree_root(phl_tree_view *view)
 {
@@ -268,7 +270,8 @@ static phl_status td_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
     return PHL_OK;
 }
 
-/* ---- Most probable states ------------------------------------------------------------------------------------- */
+/* ---- Most probable states
+ * ------------------------------------------------------------------------------------- */
 
 /* max_q [log A(q|i) + delta(q)]; *argument is the child's state. */
 static double best_child(const phl_tree_view *view, uint32_t pair, size_t i, uint32_t *argument)
@@ -316,7 +319,9 @@ static void td_joint_children(phl_tree_view *view, size_t u, uint32_t *states)
     }
 }
 
-/* ---- Drawing ------------------------------------------------------------------------------------------------------ */
+/* ---- Drawing
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static void td_draw_children(phl_tree_view *view, size_t u, phl_rng *rng, uint32_t *states)
 {

@@ -1,8 +1,8 @@
 /* tf.c - the factorised model, hard and soft, and the full one (identity partitions).
  *
- * A(j | q_1..q_L) = sum_z lambda_z(j) prod_a [z_a is the block of q_a], the product over active slots
- * only (soft: kappa^a_{q_a}(z_a)).  The message of a (slot, child) pair in an active slot is
- * m(z) = sum of beta over block z; inside is the core contracted with the messages slot by slot.  An
+ * A(j | q_1..q_L) = sum_z lambda_z(j) prod_a [z_a is the block of q_a], the product over active
+ * slots only (soft: kappa^a_{q_a}(z_a)).  The message of a (slot, child) pair in an active slot is
+ * m(z) = sum of beta over block z; inside is the core contracted with the messages slot by slot. An
  * empty active slot shows one known block (hard), which is a slab of the core, not a sum.
  * Children in inactive slots bring their own evidence and nothing else.
  */
@@ -13,7 +13,8 @@
 #include "model/cells.h"
 #include "model/kernel.h"
 
-/* ---- Upward ----------------------------------------------------------------------------------------- */
+/* ---- Upward
+ * ----------------------------------------------------------------------------------------- */
 
 static size_t tf_width(const phl_params *params)
 {
@@ -107,7 +108,8 @@ static double tf_root_term(const phl_upward *upward, uint32_t s)
     return 0.0;
 }
 
-/* ---- Expected counts ------------------------------------------------------------------------------------ */
+/* ---- Expected counts
+ * ------------------------------------------------------------------------------------ */
 
 static void tf_count_root(phl_counting *counting, uint32_t s, double weight)
 {
@@ -176,8 +178,7 @@ static void tf_count_pair(phl_counting *counting, uint32_t pair)
         } else if (mode->block != NULL) {
             outside[q] += sum[mode->block[q]];
         } else {
-            phl_mode *counted =
-                &counting->counts->modes[mode - upward->params->modes];
+            phl_mode *counted = &counting->counts->modes[mode - upward->params->modes];
             double beta = upward->beta[child * c + q];
             for (size_t z = 0; z < mode->size; z++) {
                 double part = mode->matrix[q * mode->size + z] * sum[z];
@@ -188,7 +189,8 @@ static void tf_count_pair(phl_counting *counting, uint32_t pair)
     }
 }
 
-/* ---- One tree ------------------------------------------------------------------------------------------- */
+/* ---- One tree
+ * ------------------------------------------------------------------------------------------- */
 
 static double flow_of(const phl_tree_view *view, size_t u, size_t i)
 {
@@ -309,7 +311,8 @@ static phl_status tf_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
     return PHL_OK;
 }
 
-/* ---- Most probable states ---------------------------------------------------------------------------------- */
+/* ---- Most probable states
+ * ---------------------------------------------------------------------------------- */
 
 /* Best child state for each block of a free mode, relative to the child's best: offers [size]. */
 static void mode_offers(const phl_tree_view *view, const phl_cells *cells, uint32_t f,
@@ -329,7 +332,8 @@ static void mode_offers(const phl_tree_view *view, const phl_cells *cells, uint3
     for (size_t z = 0; z < mode->size; z++) {
         offers[z] = -INFINITY;
         for (size_t q = 0; q < c; q++) {
-            double value = mode->block == NULL ? phl_log(mode->matrix[q * mode->size + z]) + delta[q]
+            double value = mode->block == NULL
+                               ? phl_log(mode->matrix[q * mode->size + z]) + delta[q]
                            : mode->block[q] == z ? delta[q]
                                                  : -INFINITY;
             offers[z] = value > offers[z] ? value : offers[z];
@@ -381,10 +385,10 @@ static uint32_t best_in_block(const double *delta, size_t c, const phl_mode *mod
     uint32_t best = 0;
     double most = -INFINITY;
     for (size_t q = 0; q < c; q++) {
-        double value = mode == NULL           ? delta[q]
-                       : mode->block == NULL  ? phl_log(mode->matrix[q * mode->size + z]) + delta[q]
-                       : mode->block[q] == z  ? delta[q]
-                                              : -INFINITY;
+        double value = mode == NULL          ? delta[q]
+                       : mode->block == NULL ? phl_log(mode->matrix[q * mode->size + z]) + delta[q]
+                       : mode->block[q] == z ? delta[q]
+                                             : -INFINITY;
         if (value > most) {
             most = value;
             best = (uint32_t)q;
@@ -425,7 +429,9 @@ static void tf_joint_children(phl_tree_view *view, size_t u, uint32_t *states)
     }
 }
 
-/* ---- Drawing -------------------------------------------------------------------------------------------------- */
+/* ---- Drawing
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* Blocks of all modes of node s given its state: proportional to lambda_z(i) prod m. */
 static void draw_blocks(const phl_upward *upward, uint32_t s, size_t i, phl_rng *rng,

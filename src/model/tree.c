@@ -1,7 +1,7 @@
 /* tree.c - one tree node by node: marginals, predictives, most probable states, draws; see infer.h.
  *
- * Nodes are numbered in pre-order, so the first child of node u is u + 1 and a sibling follows after
- * as many nodes as the subtree before it has.
+ * Nodes are numbered in pre-order, so the first child of node u is u + 1 and a sibling follows
+ * after as many nodes as the subtree before it has.
  */
 #include <math.h>
 #include <string.h>
@@ -63,11 +63,10 @@ static phl_status load_tree(phl_tree_view *view, size_t tree, phl_error *error)
     const phl_forest *forest = view->upward->index->forest;
     uint32_t root = forest->tree_root[tree];
     size_t n = (size_t)view->size[root];
-    phl_status status = phl_grow(&view->subtree, &view->subtree_capacity, n,
-                                 sizeof *view->subtree, error);
+    phl_status status =
+        phl_grow(&view->subtree, &view->subtree_capacity, n, sizeof *view->subtree, error);
     if (status == PHL_OK) {
-        status =
-            phl_grow(&view->parent, &view->parent_capacity, n, sizeof *view->parent, error);
+        status = phl_grow(&view->parent, &view->parent_capacity, n, sizeof *view->parent, error);
     }
     if (status == PHL_OK) {
         status = phl_grow(&view->slot, &view->slot_capacity, n, sizeof *view->slot, error);
@@ -130,11 +129,10 @@ phl_status phl_tree_marginals(phl_tree_view *view, size_t tree, bool *possible, 
         return status;
     }
     size_t n = view->n;
-    status =
-        phl_grow(&view->outside, &view->outside_capacity, n * c, sizeof *view->outside, error);
+    status = phl_grow(&view->outside, &view->outside_capacity, n * c, sizeof *view->outside, error);
     if (status == PHL_OK) {
-        status = phl_grow(&view->marginal, &view->marginal_capacity, n * c,
-                          sizeof *view->marginal, error);
+        status = phl_grow(&view->marginal, &view->marginal_capacity, n * c, sizeof *view->marginal,
+                          error);
     }
     if (status == PHL_OK) {
         status =
@@ -160,8 +158,8 @@ phl_status phl_tree_pair(phl_tree_view *view, size_t u, double *pair, phl_error 
 {
     size_t c = view->upward->params->states;
     PHL_CHECK_BUG(u > 0 && u < view->n, error);
-    phl_status status = phl_kernel_of(view->upward->params->kind)
-                            ->tree_pair(view, view->parent[u], u, pair, error);
+    phl_status status =
+        phl_kernel_of(view->upward->params->kind)->tree_pair(view, view->parent[u], u, pair, error);
     double sum = 0.0;
     for (size_t i = 0; status == PHL_OK && i < c * c; i++) {
         sum += pair[i];
@@ -181,7 +179,8 @@ void phl_tree_predictive(const phl_tree_view *view, size_t u, double *predictive
     }
 }
 
-/* ---- Most probable states ------------------------------------------------------------------------ */
+/* ---- Most probable states
+ * ------------------------------------------------------------------------ */
 
 /* delta [n][C] and best [n] of every distinct subtree, children first. */
 static phl_status make_delta(phl_tree_view *view, phl_error *error)

@@ -44,8 +44,7 @@ phl_status phl_upward_create(const phl_index *index, const phl_params *params,
         made->empty = phl_alloc(index->n_sets * c, sizeof *made->empty, error);
     }
     if (made->inside == NULL || made->beta == NULL || made->norm == NULL ||
-        made->log_likelihood == NULL ||
-        (params->kind == PHL_SP && made->empty == NULL)) {
+        made->log_likelihood == NULL || (params->kind == PHL_SP && made->empty == NULL)) {
         phl_upward_free(made);
         return PHL_ERR_MEMORY;
     }
@@ -156,9 +155,9 @@ phl_status phl_upward_run(phl_upward *upward, int threads, phl_error *error)
     const phl_kernel *kernel = phl_kernel_of(upward->params->kind);
     int workers = phl_thread_count(threads);
     upward->width = kernel->width(upward->params); /* active slots may have changed */
-    phl_status status = phl_grow(&upward->message, &upward->message_capacity,
-                                 upward->index->n_pairs * upward->width + 1,
-                                 sizeof *upward->message, error);
+    phl_status status =
+        phl_grow(&upward->message, &upward->message_capacity,
+                 upward->index->n_pairs * upward->width + 1, sizeof *upward->message, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -177,8 +176,8 @@ phl_status phl_upward_run(phl_upward *upward, int threads, phl_error *error)
         if (workers == 1 || count * upward->params->states < WORTH_SHARING) {
             status = run_block(0, 0, count, 0, &pass, error);
         } else {
-            status = phl_parallel_blocks(count, BLOCK, threads, run_block, &pass, NULL, NULL,
-                                         error);
+            status =
+                phl_parallel_blocks(count, BLOCK, threads, run_block, &pass, NULL, NULL, error);
         }
     }
     phl_free(pass.scratch);
