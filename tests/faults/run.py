@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+WORLD = ["world", "world_checks", "world_features"]
 TESTS = ["partition_kernel", "gibbs_sharing", "gibbs_invariance"]
 LAYERS = ["base", "forest", "model"]
 LEARN = ["rows", "partitions", "partition_moves", "gibbs", "split"]
@@ -136,7 +137,7 @@ def compile_all(folder, jobs):
                 library[f"{layer}/{name}"] = f"{folder}/{layer}_{name}.o"
     for name in LEARN:
         library[f"learn/{name}.c"] = f"{folder}/learn_{name}.c.o"
-    for name in ["check", "models", "world"] + ["test_" + name for name in TESTS]:
+    for name in ["check", "models", *WORLD] + ["test_" + name for name in TESTS]:
         tests[name] = f"{folder}/{name}.o"
     work = [(f"{folder}/src/{source}", output) for source, output in library.items()]
     work += [(f"{folder}/tests/unit/{name}.c", output) for name, output in tests.items()]
@@ -188,7 +189,7 @@ def try_fault(base, objects, name, edits):
         for test in TESTS:
             program = f"{folder}/{test}"
             linked = run([os.environ.get("CC", "gcc"), "-o", program, tests["test_" + test], tests["check"],
-                          tests["models"], tests["world"], *library.values(), *LIBRARIES])
+                          tests["models"], *(tests[name] for name in WORLD), *library.values(), *LIBRARIES])
             if linked.returncode != 0:
                 sys.exit(f"cannot link {test}:\n{linked.stderr}")
             try:
