@@ -92,7 +92,7 @@ static int read_set(const reproduction *r, const char *folder, const char *name,
     phl_status status =
         phl_forest_read((const char *const *)&set->path, 1, &options, &set->forest, NULL, &error);
     if (status == PHL_OK) {
-        status = phl_forest_fingerprint(set->forest, true, set->fingerprint, &error);
+        status = phl_forest_fingerprint(set->forest, false, set->fingerprint, &error);
     }
     if (status != PHL_OK) {
         return library_error(r->parsed->command, &error);

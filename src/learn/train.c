@@ -110,7 +110,7 @@ static phl_status add_meta(phl_training *training, phl_error *error)
 {
     const phl_train_options *options = &training->options;
     phl_text config = {NULL, 0, 0};
-    char fingerprint[33], seed[32];
+    char fingerprint[33], ordered[33], seed[32];
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
     phl_status status =
         phl_train_options_json(&training->options, training->earlier, training->n_earlier,
@@ -119,12 +119,16 @@ static phl_status add_meta(phl_training *training, phl_error *error)
         status = phl_text_append(&config, "", 1, error);
     }
     if (status == PHL_OK) {
-        status = phl_forest_fingerprint(training->forest, true, fingerprint, error);
+        status = phl_forest_fingerprint(training->forest, false, fingerprint, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_forest_fingerprint(training->forest, true, ordered, error);
     }
     const char *const pairs[][2] = {{"version", phl_version()},
                                     {"config", config.bytes},
                                     {"seed", seed},
                                     {"fingerprint", fingerprint},
+                                    {"fingerprint_ordered", ordered},
                                     {"command", options->command_line},
                                     {"partition", options->partition}};
     for (size_t i = 0; status == PHL_OK && i < sizeof pairs / sizeof *pairs; i++) {

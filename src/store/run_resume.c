@@ -103,7 +103,7 @@ static bool same_names(const phl_alphabet *a, const phl_alphabet *b)
 static phl_status find_forest(struct resumption *r, const phl_forest *given,
                               const phl_forest **forest, phl_error *error)
 {
-    const char *expected = phl_run_meta(r->known, "fingerprint");
+    const char *expected = phl_run_meta(r->known, "fingerprint_ordered");
     char found[33];
     phl_status status = PHL_OK;
     if (given == NULL) {
