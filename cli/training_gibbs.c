@@ -32,7 +32,7 @@ static const cli_option gibbs_rows[] = {
     {.name = "anneal",
      .type = OPTION_STRING,
      .argument = "T0:M0",
-     .fallback_note = "10, down to 1 at the end of the warm-up",
+     .fallback_note = "no annealing",
      .help = "temperature of the partition moves at the start, and the iteration at which it has "
              "come down to 1"},
     {.name = "sampler",

@@ -18,7 +18,7 @@ void phl_train_options_init(phl_train_options *options)
     options->warmup = PHL_DEFAULT;
     options->chains = 4;
     options->keep = 10;
-    options->anneal_start = 10.0;
+    options->anneal_start = 1.0;
     options->anneal_end = PHL_DEFAULT;
     options->slots_max = 5;
     options->slot_support = 0.01;
