@@ -306,6 +306,48 @@ static void test_same_messages_for_any_threads(void **state)
     phl_forest_free(forest);
 }
 
+/* Draws of tf in which a slot is active. */
+static size_t draws_with_slot(const phl_forest *forest, double support, uint32_t slot)
+{
+    phl_error error;
+    phl_run *run = NULL;
+    phl_train_options options;
+    phl_train_options_init(&options);
+    options.states = 3;
+    options.iterations = 40;
+    options.chains = 2;
+    options.threads = 1;
+    options.slot_support = support;
+    assert_int_equal(phl_train(forest, &options, &run, &error), PHL_OK);
+    const phl_model *model = phl_run_model(run, 0);
+    size_t active = 0;
+    for (size_t draw = 0; draw < phl_model_draws(model); draw++) {
+        active += phl_model_slot_size(model, draw, slot) > 1;
+    }
+    phl_run_free(run);
+    return active;
+}
+
+/* Slot 2 decides the label of the root, but is filled in 40 of 400 nodes: it is used when that is
+ * support enough, and never when it is not. */
+static void test_slots_below_the_support_stay_inactive(void **state)
+{
+    (void)state;
+    char text[16384];
+    size_t used = 0;
+    for (int tree = 0; tree < 400; tree++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s\n",
+                                 tree % 10 == 0 ? "(b (x) (y))" : "(a (x))");
+    }
+    phl_forest *forest = NULL;
+    phl_error error;
+    assert_int_equal(phl_forest_read_memory(text, used, "test", NULL, &forest, NULL, &error),
+                     PHL_OK);
+    assert_true(draws_with_slot(forest, 0.05, 2) > 0);
+    assert_int_equal(draws_with_slot(forest, 0.2, 2), 0);
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     print_message("seed %d\n", SEED);
@@ -316,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_one_state_is_multinomial),
         cmocka_unit_test(test_same_bytes_for_any_threads),
         cmocka_unit_test(test_same_messages_for_any_threads),
+        cmocka_unit_test(test_slots_below_the_support_stay_inactive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
