@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/clones.h"
+#include "base/logs.h"
 #include "base/memory.h"
 
 /* ---- Sums ---------------------------------------------------------------------------------- */
@@ -242,21 +244,54 @@ void phl_rising_reset(phl_rising *table, double a)
     table->count = 0;
 }
 
+PHL_CLONES
+static void count_up(double a, int64_t first, double *values)
+{
+    for (int i = 0; i < PHL_RISING_BLOCK; i++) {
+        values[i] = a + ((double)first + i);
+    }
+}
+
+/* log (a)_n for n = first .. first + PHL_RISING_BLOCK - 1.  The first comes from the formula and
+ * the others by adding up logarithms: so rounding errors do not pile up from block to block, and a
+ * block has the same bits whenever it is filled. */
+static void fill_rising(double a, int64_t first, double *restrict values)
+{
+    double logs[PHL_RISING_BLOCK];
+    count_up(a, first, logs);
+    phl_logs(logs, PHL_RISING_BLOCK, logs);
+    double sum = phl_log_rising(a, first);
+    for (int i = 0; i < PHL_RISING_BLOCK; i += 8) {
+        const double *l = logs + i; /* by eights: few sums wait for others */
+        double two = l[0] + l[1];
+        double four = two + (l[2] + l[3]);
+        double six = four + (l[4] + l[5]);
+        values[i] = sum;
+        values[i + 1] = sum + l[0];
+        values[i + 2] = sum + two;
+        values[i + 3] = sum + (two + l[2]);
+        values[i + 4] = sum + four;
+        values[i + 5] = sum + (four + l[4]);
+        values[i + 6] = sum + six;
+        values[i + 7] = sum + (six + l[6]);
+        sum += six + (l[6] + l[7]);
+    }
+}
+
 phl_status phl_rising_reserve(phl_rising *table, int64_t largest, phl_error *error)
 {
     if (largest < 0 || (uint64_t)largest < table->count) {
         return PHL_OK;
     }
-    size_t needed = (size_t)largest + 1;
+    size_t needed = ((size_t)largest / PHL_RISING_BLOCK + 1) * PHL_RISING_BLOCK;
     phl_status status =
         phl_grow(&table->values, &table->capacity, needed, sizeof *table->values, error);
     if (status != PHL_OK) {
         return status;
     }
-    for (size_t n = table->count; n < needed; n++) {
-        table->values[n] = phl_log_rising(table->a, (int64_t)n);
+    for (; table->count < needed; table->count += PHL_RISING_BLOCK) {
+        fill_rising(table->a, (int64_t)table->count, table->values + table->count);
     }
-    table->count = needed;
     return PHL_OK;
 }
 

@@ -79,9 +79,11 @@ double phl_log_rising_log(double log_a, int64_t n);
 typedef struct phl_rising {
     double a;
     double *values;
-    size_t count;
+    size_t count; /* a multiple of PHL_RISING_BLOCK */
     size_t capacity;
 } phl_rising;
+
+#define PHL_RISING_BLOCK 256
 
 void phl_rising_init(phl_rising *table, double a);
 void phl_rising_clear(phl_rising *table);
@@ -89,11 +91,14 @@ void phl_rising_clear(phl_rising *table);
 /* Another a; keeps the room, drops the values. */
 void phl_rising_reset(phl_rising *table, double a);
 
-/* Fill the table up to n = largest. */
+/* Fill the table up to n = largest, or somewhat further; what is filled already stays.  Values have
+ * the same bits whether they were filled in one go or bit by bit. */
 phl_status phl_rising_reserve(phl_rising *table, int64_t largest, phl_error *error);
 
-/* log (a)_n, from the table or, beyond it, from the formula: same bits either way.  Calls may run
- * in several threads at once. */
+/* log (a)_n, from the table or, beyond it, from the formula.  Table and formula agree to 4e-15 of
+ * the larger of 1, |log a| and the result, not to the bit: results that must not change in their
+ * last digits need a table whose size depends on the input alone.  Calls may run in several threads
+ * at once. */
 static inline double phl_rising_get(const phl_rising *table, int64_t n)
 {
     return (uint64_t)n < table->count ? table->values[n] : phl_log_rising(table->a, n);

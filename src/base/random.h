@@ -54,10 +54,17 @@ double phl_rng_uniform_fine(phl_rng *rng);
 /* Uniform on 0 .. bound - 1, without bias; bound >= 1. */
 uint64_t phl_rng_bounded(phl_rng *rng, uint64_t bound);
 
-/* Exponential with mean 1, with full relative precision near 0. */
+/* Exponential with mean 1.  Never 0; steps of at most 6e-14 of the value, also near 0. */
 double phl_rng_exponential(phl_rng *rng);
 
 /* Standard normal. */
 double phl_rng_normal(phl_rng *rng);
+
+/* Many at once, faster one by one: the next `count` words of the stream, uniforms, exponentials,
+ * normals.  Uniforms are odd multiples of 2^-53. */
+void phl_rng_words(phl_rng *rng, size_t count, uint64_t *words);
+void phl_rng_uniforms(phl_rng *rng, size_t count, double *values);
+void phl_rng_exponentials(phl_rng *rng, size_t count, double *values);
+void phl_rng_normals(phl_rng *rng, size_t count, double *values);
 
 #endif

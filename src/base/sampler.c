@@ -1,110 +1,13 @@
-/* sampler.c - draws from the distributions of the models; see sampler.h.
+/* sampler.c - draws of categories, counts and partitions; see sampler.h.
  *
- * Contents: gamma (Marsaglia & Tsang 2000), Dirichlet, categorical, binomial and Poisson
- * (transformed rejection, Hoermann 1993), multinomial, hypergeometric (ratio of uniforms, Stadlober
- * 1990), table counts (thinned blocks), partitions.
+ * Contents: categorical, binomial and Poisson (transformed rejection, Hoermann 1993), multinomial,
+ * hypergeometric (ratio of uniforms, Stadlober 1990), table counts (thinned blocks), partitions.
  */
 #include "base/sampler.h"
 
 #include <string.h>
 
 #define LARGEST_COUNT ((int64_t)1 << 62)
-
-/* ---- 1. Gamma, beta, Dirichlet ------------------------------------------------------------- */
-
-/* log of a Gamma(shape, 1) draw for shape >= 1. */
-static double log_gamma_large(phl_rng *rng, double shape)
-{
-    double d = shape - 1.0 / 3;
-    double c = 1 / sqrt(9 * d);
-    for (;;) {
-        double x = phl_rng_normal(rng);
-        double y = c * x;
-        if (y <= -1) {
-            continue;
-        }
-        double u = phl_rng_uniform(rng);
-        double square = x * x;
-        if (u < 1 - 0.0331 * square * square) {
-            return log(d) + 3 * log1p(y);
-        }
-        /* With v = (1 + y)^3: accept if log u < x^2/2 + d (1 - v + log v), where
-         * 1 - v + log v = 3 (log(1+y) - y) - 3 y^2 - y^3; 1 - v alone would cancel for large d. */
-        double bound = square / 2 + d * (3 * phl_log1p_minus(y) - y * y * (3 + y));
-        if (log(u) < bound) {
-            return log(d) + 3 * log1p(y);
-        }
-    }
-}
-
-double phl_log_gamma_draw(phl_rng *rng, double shape)
-{
-    if (shape >= 1) {
-        return log_gamma_large(rng, shape);
-    }
-    if (!(shape > 0)) {
-        return -INFINITY;
-    }
-    /* G(a) = G(a + 1) U^(1/a), and -log U is exponential. */
-    double boosted = log_gamma_large(rng, shape + 1);
-    return boosted - phl_rng_exponential(rng) / shape;
-}
-
-void phl_log_beta_draw(phl_rng *rng, double a, double b, double *log_p, double *log_rest)
-{
-    double pair[2] = {a, b};
-    phl_log_dirichlet_draw(rng, pair, 2, pair);
-    *log_p = pair[0];
-    *log_rest = pair[1];
-}
-
-double phl_beta_draw(phl_rng *rng, double a, double b)
-{
-    double log_p;
-    double log_rest;
-    phl_log_beta_draw(rng, a, b, &log_p, &log_rest);
-    return exp(log_p);
-}
-
-void phl_log_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *log_p)
-{
-    for (size_t i = 0; i < count; i++) {
-        log_p[i] = log(concentration[i]);
-    }
-    phl_log_dirichlet_draw_log(rng, log_p, count, log_p);
-}
-
-void phl_log_dirichlet_draw_log(phl_rng *rng, const double *log_concentration, size_t count,
-                                double *log_p)
-{
-    /* Below e^-600 a gamma draw is e^(-E/a) with E/a past 1e260: next to any larger concentration
-     * it is 0.  When all are that small, the smallest E/a takes everything (an exponential race,
-     * won with probability proportional to a). */
-    size_t winner = count;
-    double fastest = INFINITY; /* log(E/a) of the winner */
-    double highest = -INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        double log_a = log_concentration[i];
-        if (log_a > -600) {
-            log_p[i] = phl_log_gamma_draw(rng, exp(log_a));
-        } else {
-            log_p[i] = -INFINITY;
-            if (log_a > -INFINITY) {
-                double time = log(phl_rng_exponential(rng)) - log_a;
-                if (time < fastest) {
-                    fastest = time;
-                    winner = i;
-                }
-            }
-        }
-        highest = log_p[i] > highest ? log_p[i] : highest;
-    }
-    if (highest > -INFINITY) {
-        (void)phl_log_normalise(log_p, count);
-    } else if (winner < count) {
-        log_p[winner] = 0;
-    }
-}
 
 /* ---- 2. Categorical ------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* sampler.h - draws from the distributions of the models.
  *
- * Contents: 1 gamma, beta and Dirichlet in log space, 2 categorical, 3 counts (binomial,
+ * Contents: 1 gamma, beta and Dirichlet (dirichlet.c), 2 categorical, 3 counts (binomial,
  * multinomial, Poisson, negative binomial, hypergeometric), 4 table counts, 5 partitions and
  * permutations.
  *
@@ -17,6 +17,9 @@
 
 /* ---- 1. Gamma, beta, Dirichlet ------------------------------------------------------------- */
 
+/* A Gamma(shape, 1) draw, shape >= 0; rounds to 0 for most draws of a shape below 0.001. */
+double phl_gamma_draw(phl_rng *rng, double shape);
+
 /* The logarithm of a Gamma(shape, 1) draw, shape >= 0 (0 gives -inf).  A shape of 1e-8 gives values
  * around -1e8, which as plain numbers would all be 0. */
 double phl_log_gamma_draw(phl_rng *rng, double shape);
@@ -27,12 +30,17 @@ void phl_log_beta_draw(phl_rng *rng, double a, double b, double *log_p, double *
 /* p ~ Beta(a, b) as a plain number; may round to 0 or 1. */
 double phl_beta_draw(phl_rng *rng, double a, double b);
 
+/* p ~ Dirichlet(concentration) as plain numbers.  Where every concentration is at least 0.1 all p
+ * are above 0 (but for a chance of 1e-26); a smaller one may give a p that rounds to 0.  p may be
+ * the same array as concentration, here and below. */
+void phl_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *p);
+
 /* Logarithms of p ~ Dirichlet(concentration).  Outcomes of concentration 0 get -inf; when all are 0
  * there is no such distribution and all get -inf. */
 void phl_log_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *log_p);
 
 /* The same for concentrations given as logarithms, which may lie below that of the smallest double.
- * log_p may be the same array as log_concentration. */
+ */
 void phl_log_dirichlet_draw_log(phl_rng *rng, const double *log_concentration, size_t count,
                                 double *log_p);
 
@@ -42,6 +50,24 @@ void phl_log_dirichlet_draw_log(phl_rng *rng, const double *log_concentration, s
 
 /* An index with probability proportional to its weight; the sum of weights must be finite. */
 size_t phl_categorical_draw(phl_rng *rng, const double *weights, size_t count);
+
+/* The same when the sum of weights is known, up to rounding, and above 0. */
+static inline size_t phl_categorical_draw_total(phl_rng *rng, const double *weights, size_t count,
+                                                double total)
+{
+    double target = phl_rng_uniform(rng) * total;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += weights[i];
+        if (target < sum) { /* first at i, so its weight is above 0 */
+            return i;
+        }
+    }
+    while (count > 0 && !(weights[count - 1] > 0)) { /* the total was rounded up */
+        count--;
+    }
+    return count - 1;
+}
 
 /* The same for logarithms of weights, of any magnitude. */
 size_t phl_categorical_draw_log(phl_rng *rng, const double *log_weights, size_t count);

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#define HAVE_SHA_INSTRUCTIONS 1
+#endif
+
 enum { BLOCK = 64 };
 
 /* First 32 bits of the fractional parts of the cube roots of the first 64 primes. */
@@ -70,12 +76,87 @@ static void compress(uint32_t state[8], const unsigned char *block)
     state[7] += h;
 }
 
+static void compress_plain(uint32_t state[8], const unsigned char *bytes, size_t blocks)
+{
+    for (; blocks > 0; blocks--, bytes += BLOCK) {
+        compress(state, bytes);
+    }
+}
+
+#ifdef HAVE_SHA_INSTRUCTIONS
+
+static bool has_sha_instructions(void)
+{
+    unsigned a, b, c, d;
+    bool vectors = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSSE3) && (c & bit_SSE4_1);
+    return vectors && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA);
+}
+
+/* The same by the processor's own instructions, which do two rounds and keep the state as the words
+ * (f e b a) and (h g d c), highest first. */
+__attribute__((target("sha,sse4.1"))) static void
+compress_fast(uint32_t state[8], const unsigned char *bytes, size_t blocks)
+{
+    const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i low = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)state), 0xb1);
+    __m128i high = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(state + 4)), 0x1b);
+    __m128i abef = _mm_alignr_epi8(low, high, 8), cdgh = _mm_blend_epi16(high, low, 0xf0);
+    for (; blocks > 0; blocks--, bytes += BLOCK) {
+        __m128i before_abef = abef, before_cdgh = cdgh, w[4];
+        for (int t = 0; t < 16; t++) { /* four words and four rounds a step */
+            if (t < 4) {
+                __m128i loaded = _mm_loadu_si128((const __m128i *)(bytes + 16 * t));
+                w[t] = _mm_shuffle_epi8(loaded, swap);
+            } else {
+                __m128i last = w[(t + 3) % 4];
+                __m128i seven = _mm_alignr_epi8(last, w[(t + 2) % 4], 4);
+                __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(w[t % 4], w[(t + 1) % 4]), seven);
+                w[t % 4] = _mm_sha256msg2_epu32(sum, last);
+            }
+            __m128i k = _mm_loadu_si128((const __m128i *)(round_constants + 4 * t));
+            __m128i sum = _mm_add_epi32(w[t % 4], k);
+            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+        }
+        abef = _mm_add_epi32(abef, before_abef);
+        cdgh = _mm_add_epi32(cdgh, before_cdgh);
+    }
+    low = _mm_shuffle_epi32(abef, 0x1b);
+    high = _mm_shuffle_epi32(cdgh, 0xb1);
+    _mm_storeu_si128((__m128i *)state, _mm_blend_epi16(low, high, 0xf0));
+    _mm_storeu_si128((__m128i *)(state + 4), _mm_alignr_epi8(high, low, 8));
+}
+
+#else
+
+static bool has_sha_instructions(void)
+{
+    return false;
+}
+
+static void compress_fast(uint32_t state[8], const unsigned char *bytes, size_t blocks)
+{
+    compress_plain(state, bytes, blocks);
+}
+
+#endif
+
+static void compress_blocks(phl_sha256 *sha, const unsigned char *bytes, size_t blocks)
+{
+    if (sha->fast) {
+        compress_fast(sha->state, bytes, blocks);
+    } else {
+        compress_plain(sha->state, bytes, blocks);
+    }
+}
+
 void phl_sha256_init(phl_sha256 *sha)
 {
     static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memset(sha, 0, sizeof *sha);
     memcpy(sha->state, start, sizeof start);
+    sha->fast = has_sha_instructions();
 }
 
 void phl_sha256_add(phl_sha256 *sha, const void *bytes, size_t length)
@@ -91,12 +172,14 @@ void phl_sha256_add(phl_sha256 *sha, const void *bytes, size_t length)
         if (used + part < BLOCK) {
             return;
         }
-        compress(sha->state, sha->pending);
+        compress_blocks(sha, sha->pending, 1);
         from += part;
         length -= part;
     }
-    for (; length >= BLOCK; from += BLOCK, length -= BLOCK) {
-        compress(sha->state, from);
+    if (length >= BLOCK) {
+        compress_blocks(sha, from, length / BLOCK);
+        from += length / BLOCK * BLOCK;
+        length %= BLOCK;
     }
     if (length > 0) {
         memcpy(sha->pending, from, length);

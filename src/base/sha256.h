@@ -3,6 +3,7 @@
 #ifndef PHL_BASE_SHA256_H
 #define PHL_BASE_SHA256_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ typedef struct phl_sha256 {
     uint32_t state[8];
     uint64_t length;           /* bytes so far */
     unsigned char pending[64]; /* the last length % 64 of them */
+    bool fast;                 /* by the processor's own instructions, where it has them */
 } phl_sha256;
 
 void phl_sha256_init(phl_sha256 *sha);
