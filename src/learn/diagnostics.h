@@ -8,6 +8,8 @@
 #ifndef PHL_LEARN_DIAGNOSTICS_H
 #define PHL_LEARN_DIAGNOSTICS_H
 
+#include <math.h>
+
 #include "base/error.h"
 
 /* One quantity over several chains.  NaN is posterior's NA: constant or not finite, or too short.
@@ -27,6 +29,19 @@ typedef struct phl_convergence {
 /* draws [chains][n].  Fails for want of memory only. */
 phl_status phl_convergence_measure(const double *draws, size_t chains, size_t n,
                                    phl_convergence *convergence, phl_error *error);
+
+/* The R-hat to tell: the larger of both, or that of ranks where the other is not defined. */
+static inline double phl_convergence_rhat(const phl_convergence *convergence)
+{
+    return isnan(convergence->rhat) ? convergence->rhat_rank : convergence->rhat;
+}
+
+/* Is a chain of so many draws compared with others, the longest of which has `longest`?  One that
+ * lags far behind must not cut them short. */
+static inline bool phl_chain_is_compared(uint64_t draws, uint64_t longest)
+{
+    return draws > 0 && draws >= longest - longest / 2;
+}
 
 /* Quantile p of values sorted ascending, n >= 1, interpolated linearly (R's type 7). */
 double phl_quantile_sorted(const double *sorted, size_t n, double p);

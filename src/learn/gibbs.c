@@ -1,5 +1,4 @@
-/* gibbs.c - one chain of the blocked sampler: its start, step 3, and the whole iteration; see
- * gibbs.h. */
+/* gibbs.c - one chain of the blocked sampler: its start and the whole iteration; see gibbs.h. */
 #include "learn/gibbs.h"
 
 #include <math.h>
@@ -28,11 +27,6 @@ static void set_uniform(phl_params *params)
     phl_params_complete(params);
 }
 
-static void start_rng(const phl_gibbs *gibbs, uint64_t purpose, uint64_t item, phl_rng *rng)
-{
-    phl_rng_init(rng, gibbs->options.seed, purpose, gibbs->options.stream, gibbs->iteration, item);
-}
-
 /* Partitions to start from: given ones, given sizes, or two blocks in random slots. */
 static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint32_t n_fixed,
                                    phl_error *error)
@@ -41,7 +35,7 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint
     const phl_rows *rows = gibbs->rows;
     size_t values = (size_t)gibbs->params->states + 1;
     phl_rng rng;
-    start_rng(gibbs, PHL_PURPOSE_START, 0, &rng);
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_START, 0, &rng);
     for (uint32_t a = 0; a < n_fixed; a++) {
         uint32_t e = 0;
         while (e < rows->n_eligible && rows->eligible[e] != fixed[a].slot) {
@@ -93,6 +87,28 @@ static phl_status count_roots(phl_gibbs *gibbs, phl_error *error)
     return PHL_OK;
 }
 
+/* Rising factorials of the concentrations, which never change, as far as they are often needed. */
+static phl_status tabulate_priors(phl_gibbs *gibbs, phl_error *error)
+{
+    enum { LARGEST = 4096 };
+    double labels = (double)gibbs->params->labels + 1.0, states = (double)gibbs->params->states;
+    const phl_forest *forest = gibbs->index->forest;
+    int64_t nodes = 0;
+    for (size_t s = 0; s < forest->n_subtrees && nodes < LARGEST; s++) {
+        nodes += forest->multiplicity[s];
+    }
+    phl_rising_init(&gibbs->emission_rising[0], gibbs->options.beta);
+    phl_rising_init(&gibbs->emission_rising[1], gibbs->options.beta * labels);
+    phl_rising_init(&gibbs->prior_rising[0], gibbs->options.gamma);
+    phl_rising_init(&gibbs->prior_rising[1], gibbs->options.gamma * states);
+    phl_status status = PHL_OK;
+    for (int i = 0; status == PHL_OK && i < 4; i++) {
+        phl_rising *table = i < 2 ? &gibbs->emission_rising[i] : &gibbs->prior_rising[i - 2];
+        status = phl_rising_reserve(table, nodes < LARGEST ? nodes : LARGEST, error);
+    }
+    return status;
+}
+
 static phl_status allocate(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_params *params = gibbs->params;
@@ -111,20 +127,27 @@ static phl_status allocate(phl_gibbs *gibbs, phl_error *error)
         gibbs->log_row == NULL) {
         return PHL_ERR_MEMORY;
     }
-    phl_status status =
-        phl_grow(&gibbs->weights, &gibbs->weight_capacity, c + 1, sizeof *gibbs->weights, error);
-    return status == PHL_OK
-               ? phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, c + 1, sizeof *gibbs->drawn, error)
-               : status;
+    return tabulate_priors(gibbs, error);
 }
 
-/* Active slots of the model from the partitions. */
-static phl_status set_modes(phl_gibbs *gibbs, phl_error *error)
+phl_status phl_gibbs_set_modes(phl_gibbs *gibbs, phl_error *error)
 {
+    phl_params *params = gibbs->params;
     phl_mode modes[PHL_MAX_MODES];
     PHL_CHECK_BUG(gibbs->partitions->n_active <= PHL_MAX_MODES, error);
     uint32_t n = phl_partitions_modes(gibbs->partitions, modes);
-    return phl_params_set_modes(gibbs->params, modes, n, error);
+    bool same = n == params->n_modes && !params->soft;
+    for (uint32_t a = 0; same && a < n; a++) {
+        same = modes[a].slot == params->modes[a].slot && modes[a].size == params->modes[a].size;
+    }
+    if (!same) {
+        return phl_params_set_modes(params, modes, n, error);
+    }
+    for (uint32_t a = 0; a < n; a++) { /* nothing to allocate */
+        memcpy(params->modes[a].block, modes[a].block,
+               ((size_t)params->states + 1) * sizeof *modes[a].block);
+    }
+    return PHL_OK;
 }
 
 phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, uint32_t states,
@@ -149,6 +172,9 @@ phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, u
         status = count_roots(made, error);
     }
     if (status == PHL_OK) {
+        status = phl_gibbs_list_seen(made, error);
+    }
+    if (status == PHL_OK) {
         status = phl_params_clone_empty(made->params, &made->shape_counts, error);
     }
     if (status == PHL_OK) {
@@ -171,10 +197,11 @@ phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, u
         status = phl_partitions_count(made->partitions, error);
     }
     if (status == PHL_OK) {
-        status = set_modes(made, error);
+        status = phl_gibbs_set_modes(made, error);
     }
     if (status == PHL_OK) {
         set_uniform(made->params);
+        made->expanded = true;
         for (size_t j = 0; j < states; j++) {
             made->log_lambda0[j] = -log((double)states);
         }
@@ -211,8 +238,19 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_free(gibbs->root_count);
     phl_free(gibbs->log_lambda0);
     phl_free(gibbs->log_row);
+    for (int i = 0; i < 2; i++) {
+        phl_rising_clear(&gibbs->emission_rising[i]);
+        phl_rising_clear(&gibbs->prior_rising[i]);
+    }
+    phl_free(gibbs->label_order);
+    phl_free(gibbs->has_leaf);
+    phl_free(gibbs->unseen_mass);
     phl_free(gibbs->weights);
     phl_free(gibbs->drawn);
+    phl_free(gibbs->cell);
+    phl_free(gibbs->message);
+    phl_free(gibbs->pool);
+    phl_free(gibbs->share);
     phl_free(gibbs);
 }
 
@@ -223,223 +261,13 @@ void phl_gibbs_free(phl_gibbs *gibbs)
 phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_error *error)
 {
     phl_rng rng;
-    start_rng(gibbs, PHL_PURPOSE_PARTITION, 0, &rng);
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_PARTITION, 0, &rng);
     phl_status status =
         phl_partitions_set_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0, error);
     if (status == PHL_OK && !gibbs->options.fixed_partitions) {
         status = phl_partitions_sweep(gibbs->partitions, temperature, &rng, error);
     }
     return status;
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Step 3
- * ------------------------------------------------------------------------------------------- */
-
-static size_t core_cells(const phl_gibbs *gibbs)
-{
-    return gibbs->params->soft ? gibbs->params->core_rows : gibbs->partitions->n_cells;
-}
-
-static const int64_t *core_counts(const phl_gibbs *gibbs)
-{
-    return gibbs->params->soft ? gibbs->counts.core : gibbs->partitions->cells;
-}
-
-/* alpha ~ Gamma(1, 1) given cell totals and the number of tables, by the auxiliary variables of Teh
- * et al. (2006): for each cell w ~ Beta(alpha + 1, n), s ~ Bernoulli(n / (n + alpha)). */
-static void draw_alpha(phl_gibbs *gibbs, double tables)
-{
-    const int64_t *counts = core_counts(gibbs);
-    size_t c = gibbs->params->states;
-    phl_rng rng;
-    start_rng(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX, &rng);
-    double shape = 1.0 + tables, rate = 1.0;
-    for (size_t z = 0; z < core_cells(gibbs); z++) {
-        double total = 0.0;
-        for (size_t j = 0; j < c; j++) {
-            total += (double)counts[z * c + j];
-        }
-        if (total > 0.0) {
-            double log_w, log_rest;
-            phl_log_beta_draw(&rng, gibbs->alpha + 1.0, total, &log_w, &log_rest);
-            shape -= phl_rng_uniform(&rng) < total / (total + gibbs->alpha) ? 1.0 : 0.0;
-            rate -= log_w;
-        }
-    }
-    gibbs->alpha = exp(phl_log_gamma_draw(&rng, shape)) / rate;
-}
-
-/* log density of alpha0 given lambda0, prior Gamma(1, 1), as a function of log alpha0. */
-static double alpha0_density(const phl_gibbs *gibbs, double log_alpha0)
-{
-    double alpha0 = exp(log_alpha0), c = gibbs->params->states, sum = 0.0;
-    for (size_t j = 0; j < gibbs->params->states; j++) {
-        sum += gibbs->log_lambda0[j];
-    }
-    return phl_log_gamma(alpha0) - c * phl_log_gamma(alpha0 / c) + (alpha0 / c - 1.0) * sum -
-           alpha0 + log_alpha0;
-}
-
-/* Some Metropolis steps on log alpha0. */
-static void draw_alpha0(phl_gibbs *gibbs)
-{
-    enum { STEPS = 10 };
-    phl_rng rng;
-    start_rng(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX - 1, &rng);
-    double log_alpha0 = log(gibbs->alpha0);
-    double density = alpha0_density(gibbs, log_alpha0);
-    for (int i = 0; i < STEPS; i++) {
-        double proposal = log_alpha0 + phl_rng_normal(&rng);
-        double proposed = alpha0_density(gibbs, proposal);
-        if (log(phl_rng_uniform(&rng)) < proposed - density) {
-            log_alpha0 = proposal;
-            density = proposed;
-        }
-    }
-    gibbs->alpha0 = exp(log_alpha0);
-}
-
-/* lambda0 by the table counts of all cells, lambda integrated out. */
-static void draw_base(phl_gibbs *gibbs)
-{
-    size_t c = gibbs->params->states;
-    const int64_t *counts = core_counts(gibbs);
-    double *tables = gibbs->log_row; /* [C] */
-    double all = 0.0;
-    for (size_t j = 0; j < c; j++) {
-        tables[j] = 0.0;
-    }
-    for (size_t z = 0; z < core_cells(gibbs); z++) {
-        phl_rng rng;
-        start_rng(gibbs, PHL_PURPOSE_TABLES, z, &rng);
-        for (size_t j = 0; j < c; j++) {
-            if (counts[z * c + j] > 0) {
-                double drawn = (double)phl_crt_draw_log(&rng, counts[z * c + j],
-                                                        log(gibbs->alpha) + gibbs->log_lambda0[j]);
-                tables[j] += drawn;
-                all += drawn;
-            }
-        }
-    }
-    if (gibbs->options.update_concentration) {
-        draw_alpha(gibbs, all);
-    }
-    for (size_t j = 0; j < c; j++) {
-        tables[j] += gibbs->alpha0 / (double)c;
-    }
-    phl_rng rng;
-    start_rng(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX - 2, &rng);
-    phl_log_dirichlet_draw(&rng, tables, c, gibbs->log_lambda0);
-    if (gibbs->options.update_concentration) {
-        draw_alpha0(gibbs);
-    }
-}
-
-/* A row of a table from Dir(concentration + counts): counts and row by strides. */
-static void draw_row(phl_gibbs *gibbs, phl_rng *rng, double concentration, const int64_t *counts,
-                     size_t count_stride, size_t n, double *row, size_t row_stride)
-{
-    double *parameters = gibbs->log_row;
-    for (size_t i = 0; i < n; i++) {
-        parameters[i] = concentration + (double)counts[i * count_stride];
-    }
-    phl_log_dirichlet_draw(rng, parameters, n, parameters);
-    for (size_t i = 0; i < n; i++) {
-        row[i * row_stride] = exp(parameters[i]);
-    }
-}
-
-static void draw_core(phl_gibbs *gibbs)
-{
-    size_t c = gibbs->params->states;
-    const int64_t *counts = core_counts(gibbs);
-    double *parameters = gibbs->log_row;
-    for (size_t z = 0; z < gibbs->params->core_rows; z++) {
-        phl_rng rng;
-        start_rng(gibbs, PHL_PURPOSE_CORE, z, &rng);
-        for (size_t j = 0; j < c; j++) {
-            /* log(alpha lambda0 + n): lambda0 may lie below the smallest double */
-            double base = log(gibbs->alpha) + gibbs->log_lambda0[j];
-            double n = (double)counts[z * c + j];
-            parameters[j] = n > 0.0 ? phl_log_add(base, log(n)) : base;
-        }
-        phl_log_dirichlet_draw_log(&rng, parameters, c, parameters);
-        for (size_t j = 0; j < c; j++) {
-            gibbs->params->core[z * c + j] = exp(parameters[j]);
-        }
-    }
-}
-
-/* o by slot: the condition "not all absent" is lifted by adding r ~ NegBin(N, 1 - p0) rejected
- * all-absent nodes, p0 from the tables as they are. */
-static void draw_shape(phl_gibbs *gibbs)
-{
-    phl_params *params = gibbs->params;
-    const phl_params *counts = gibbs->shape_counts;
-    double gamma = gibbs->options.gamma;
-    phl_rng rng;
-    start_rng(gibbs, PHL_PURPOSE_SHAPES, 0, &rng);
-    double log_p0 = 0.0;
-    for (size_t l = 0; l < params->slots; l++) {
-        log_p0 += log(params->shape[3 * l]);
-    }
-    int64_t internal = (int64_t)(counts->shape[0] + counts->shape[1] + counts->shape[2] + 0.5);
-    double rejected =
-        internal == 0 ? 0.0 : (double)phl_negative_binomial_draw(&rng, internal, log_p0);
-    for (size_t l = 0; l < params->slots; l++) {
-        double parameters[3];
-        for (int k = 0; k < 3; k++) {
-            parameters[k] = gamma + counts->shape[3 * l + (size_t)k] + (k == 0 ? rejected : 0.0);
-        }
-        start_rng(gibbs, PHL_PURPOSE_SHAPES, l + 1, &rng);
-        phl_log_dirichlet_draw(&rng, parameters, 3, parameters);
-        for (int k = 0; k < 3; k++) {
-            params->shape[3 * l + (size_t)k] = exp(parameters[k]);
-        }
-    }
-    double kinds[2] = {gamma + counts->root_kind[0], gamma + counts->root_kind[1]};
-    start_rng(gibbs, PHL_PURPOSE_SHAPES, UINT64_MAX, &rng);
-    phl_log_dirichlet_draw(&rng, kinds, 2, kinds);
-    params->root_kind[0] = exp(kinds[0]);
-    params->root_kind[1] = exp(kinds[1]);
-}
-
-phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error)
-{
-    phl_params *params = gibbs->params;
-    size_t c = params->states;
-    phl_rng rng;
-    if (!params->soft) {
-        phl_status status = set_modes(gibbs, error);
-        if (status != PHL_OK) {
-            return status;
-        }
-    }
-    draw_base(gibbs);
-    draw_core(gibbs);
-    for (size_t l = 0; l < params->slots; l++) {
-        start_rng(gibbs, PHL_PURPOSE_PRIOR, l, &rng);
-        draw_row(gibbs, &rng, gibbs->options.gamma, gibbs->counts.prior + l * c, 1, c,
-                 params->prior + l * c, 1);
-    }
-    for (size_t j = 0; j < c; j++) {
-        start_rng(gibbs, PHL_PURPOSE_EMISSION, j, &rng);
-        draw_row(gibbs, &rng, gibbs->options.beta, gibbs->counts.emission + j, c,
-                 (size_t)params->labels + 1, params->emission + j, c);
-    }
-    for (uint32_t a = 0; params->soft && a < params->n_modes; a++) {
-        phl_mode *mode = &params->modes[a];
-        for (size_t q = 0; q <= c; q++) {
-            start_rng(gibbs, PHL_PURPOSE_MODE, (uint64_t)a << 32 | q, &rng);
-            draw_row(gibbs, &rng, gibbs->options.delta / mode->size,
-                     gibbs->counts.mode[a] + q * mode->size, 1, mode->size,
-                     mode->matrix + q * mode->size, 1);
-        }
-    }
-    draw_shape(gibbs);
-    phl_params_complete(params);
-    return PHL_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -454,30 +282,59 @@ double phl_gibbs_temperature(const phl_gibbs_options *options, uint64_t iteratio
     return pow(options->anneal_start, 1.0 - (double)iteration / (double)options->anneal_end);
 }
 
-/* Marginal likelihood of counts by rows under symmetric Dirichlet priors. */
-static double marginal(const int64_t *counts, size_t rows, size_t row_stride, size_t columns,
-                       size_t column_stride, double concentration)
+/* Marginal likelihood of rows of counts under symmetric Dirichlet priors, by tables of rising
+ * factorials of the concentration and of its sum. */
+static double marginal(const int64_t *counts, size_t rows, size_t columns, const phl_rising *each,
+                       const phl_rising *all)
 {
     double sum = 0.0;
     for (size_t r = 0; r < rows; r++) {
         int64_t total = 0;
         for (size_t i = 0; i < columns; i++) {
-            int64_t n = counts[r * row_stride + i * column_stride];
-            sum += n > 0 ? phl_log_rising(concentration, n) : 0.0;
+            int64_t n = counts[r * columns + i];
+            sum += n > 0 ? phl_rising_get(each, n) : 0.0;
             total += n;
         }
-        sum -= total > 0 ? phl_log_rising(concentration * (double)columns, total) : 0.0;
+        sum -= total > 0 ? phl_rising_get(all, total) : 0.0;
     }
     return sum;
+}
+
+/* The same of emission, whose distributions are columns. */
+static double emission_marginal(const phl_gibbs *gibbs)
+{
+    size_t c = gibbs->params->states;
+    int64_t *total = gibbs->drawn; /* [C] */
+    double sum = 0.0;
+    memset(total, 0, c * sizeof *total);
+    for (size_t i = 0; i < gibbs->n_seen; i++) {
+        const int64_t *counts = gibbs->counts.emission + gibbs->label_order[i] * c;
+        for (size_t j = 0; j < c; j++) {
+            sum += counts[j] > 0 ? phl_rising_get(&gibbs->emission_rising[0], counts[j]) : 0.0;
+            total[j] += counts[j];
+        }
+    }
+    for (size_t j = 0; j < c; j++) {
+        sum -= total[j] > 0 ? phl_rising_get(&gibbs->emission_rising[1], total[j]) : 0.0;
+    }
+    return sum;
+}
+
+static double soft_marginal(const phl_gibbs *gibbs, uint32_t a)
+{
+    size_t c = gibbs->params->states, k = gibbs->params->modes[a].size;
+    const phl_rising each = {.a = gibbs->options.delta / (double)k};
+    const phl_rising all = {.a = gibbs->options.delta};
+    return marginal(gibbs->counts.mode[a], c + 1, k, &each, &all);
 }
 
 static double joint(const phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
-    double sum =
-        marginal(gibbs->counts.prior, params->slots, c, c, 1, gibbs->options.gamma) +
-        marginal(gibbs->counts.emission, c, 1, (size_t)params->labels + 1, c, gibbs->options.beta);
+    double sum = marginal(gibbs->counts.prior, params->slots, c, &gibbs->prior_rising[0],
+                          &gibbs->prior_rising[1]) +
+                 emission_marginal(gibbs);
     if (!params->soft) {
         return sum + phl_partitions_score(gibbs->partitions);
     }
@@ -491,8 +348,7 @@ static double joint(const phl_gibbs *gibbs)
         sum -= total > 0 ? phl_log_rising(gibbs->alpha, total) : 0.0;
     }
     for (uint32_t a = 0; a < params->n_modes; a++) {
-        size_t k = params->modes[a].size;
-        sum += marginal(gibbs->counts.mode[a], c + 1, k, k, 1, gibbs->options.delta / (double)k);
+        sum += soft_marginal(gibbs, a);
     }
     return sum;
 }
@@ -618,6 +474,7 @@ phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl
     gibbs->alpha = state->alpha;
     gibbs->alpha0 = state->alpha0;
     gibbs->iteration = state->iteration;
+    gibbs->expanded = true; /* as it was when the state was taken */
     status = phl_partitions_count(gibbs->partitions, error);
     if (status == PHL_OK && gibbs->params->soft) {
         status = allocate_soft_counts(gibbs, error);

@@ -57,7 +57,24 @@ typedef struct phl_gibbs {
     size_t weight_capacity;
     int64_t *drawn;
     size_t drawn_capacity;
-    double *log_row; /* [max(C, M + 1)] twice */
+    uint32_t *cell;
+    size_t cell_capacity;
+    double *message;
+    size_t message_capacity;
+    int64_t *pool; /* [n_pairs][width] children of pairs in active slots, by the block they show */
+    size_t pool_capacity;
+    double *share; /* by mode, at first_share: [k][C] how far a state belongs to a block */
+    size_t share_capacity, first_share[PHL_MAX_MODES];
+    /* log (beta)_n, log ((M + 1) beta)_n; log (gamma)_n, log (C gamma)_n. */
+    phl_rising emission_rising[2], prior_rising[2];
+    /* Labels and slots that take no part in step 1; see parameters.c. */
+    uint32_t *label_order; /* [M + 1] rows of emission, first those the forest has */
+    size_t n_seen;
+    uint8_t *has_leaf;   /* [L + 1] */
+    double *unseen_mass; /* [C] */
+    bool expanded;
+    uint64_t drawn_in; /* iteration params were drawn in */
+    double *log_row;   /* [max(C, M + 1)] twice */
 } phl_gibbs;
 
 /* A chain at its start: one random eligible slot (or slots_min of them) with a random partition
@@ -68,6 +85,13 @@ phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, u
                             const phl_gibbs_options *options, phl_gibbs **gibbs, phl_error *error);
 void phl_gibbs_free(phl_gibbs *gibbs);
 
+/* Random numbers of a purpose and item in the iteration under way. */
+static inline void phl_gibbs_rng(const phl_gibbs *gibbs, uint64_t purpose, uint64_t item,
+                                 phl_rng *rng)
+{
+    phl_rng_init(rng, gibbs->options.seed, purpose, gibbs->options.stream, gibbs->iteration, item);
+}
+
 /* One iteration. */
 phl_status phl_gibbs_step(phl_gibbs *gibbs, phl_error *error);
 
@@ -75,6 +99,16 @@ phl_status phl_gibbs_step(phl_gibbs *gibbs, phl_error *error);
 phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error);
 phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_error *error);
 phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error);
+
+/* Draw the probabilities of labels and slots the forest does not have, which steps leave out: to be
+ * called before anybody else looks at params.  Drawn once an iteration, however often it is called.
+ */
+void phl_gibbs_expand(phl_gibbs *gibbs);
+
+/* Parts of phl_gibbs_create and of step 3: what the forest has; active slots of the model from the
+ * partitions. */
+phl_status phl_gibbs_list_seen(phl_gibbs *gibbs, phl_error *error);
+phl_status phl_gibbs_set_modes(phl_gibbs *gibbs, phl_error *error);
 
 /* Go over to soft clustering: kappa = 0.9 hard + 0.1 / k, sizes kept; later steps are soft. */
 phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error);

@@ -27,14 +27,20 @@ phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prio
     made->block = phl_alloc_zero(e_count * values, sizeof *made->block, error);
     made->stride = phl_alloc_zero(e_count, sizeof *made->stride, error);
     made->rising = phl_alloc_zero(rows->states, sizeof *made->rising, error);
+    made->open_block = phl_alloc_zero(values, sizeof *made->open_block, error);
     made->weights = phl_alloc(values + 1, sizeof *made->weights, error);
     made->moved = phl_alloc_zero(values, sizeof *made->moved, error);
+    made->order = phl_alloc(e_count + values, sizeof *made->order, error);
     phl_status status = PHL_OK;
     if (made->size == NULL || made->block == NULL || made->stride == NULL || made->rising == NULL ||
-        made->weights == NULL || made->moved == NULL) {
+        made->open_block == NULL || made->weights == NULL || made->moved == NULL ||
+        made->order == NULL) {
         status = PHL_ERR_MEMORY;
     } else {
         status = phl_stirling_init(&made->stirling, values, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_slot_view_init(&made->view, rows->states, error);
     }
     if (status != PHL_OK) {
         phl_partitions_free(made);
@@ -43,11 +49,6 @@ phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prio
     for (size_t e = 0; e < e_count; e++) {
         made->size[e] = 1;
     }
-    const phl_forest *forest = rows->index->forest;
-    for (size_t s = 0; s < forest->n_subtrees && made->table_size < LARGEST_TABLE; s++) {
-        made->table_size += forest->leaf_slot[s] == 0 ? forest->multiplicity[s] : 0;
-    }
-    made->table_size = made->table_size < LARGEST_TABLE ? made->table_size : LARGEST_TABLE;
     *partitions = made;
     return PHL_OK;
 }
@@ -62,32 +63,53 @@ void phl_partitions_free(phl_partitions *partitions)
     }
     phl_rising_clear(&partitions->rising_total);
     phl_stirling_clear(&partitions->stirling);
+    phl_slot_view_clear(&partitions->view);
     phl_free(partitions->size);
     phl_free(partitions->block);
     phl_free(partitions->stride);
     phl_free(partitions->cells);
+    phl_free(partitions->totals);
+    phl_free(partitions->live);
     phl_free(partitions->rising);
+    phl_free(partitions->open_block);
+    phl_free(partitions->own_slab);
+    phl_free(partitions->own_slab_total);
+    phl_free(partitions->identity);
+    phl_free(partitions->zeros);
+    phl_free(partitions->rest);
+    phl_free(partitions->digit);
     phl_free(partitions->gathered);
     phl_free(partitions->touched);
     phl_free(partitions->is_touched);
     phl_free(partitions->weights);
     phl_free(partitions->moved);
-    phl_free(partitions->other);
+    phl_free(partitions->order);
     phl_free(partitions);
+}
+
+/* As large a table as counts up to n need. */
+static phl_status tabulate(phl_rising *rising, double a, int64_t n, phl_error *error)
+{
+    phl_rising_reset(rising, a);
+    return phl_rising_reserve(rising, n < LARGEST_TABLE ? n : LARGEST_TABLE, error);
 }
 
 phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
                                    const double *log_lambda0, phl_error *error)
 {
+    size_t c = partitions->states;
+    int64_t all = 0;
+    phl_status status = PHL_OK;
     partitions->alpha = alpha;
-    phl_rising_reset(&partitions->rising_total, alpha);
-    phl_status status =
-        phl_rising_reserve(&partitions->rising_total, partitions->table_size, error);
-    for (size_t j = 0; status == PHL_OK && j < partitions->states; j++) {
-        phl_rising_reset(&partitions->rising[j], alpha * exp(log_lambda0[j]));
-        status = phl_rising_reserve(&partitions->rising[j], partitions->table_size, error);
+    for (size_t j = 0; status == PHL_OK && j < c; j++) {
+        int64_t sum = 0; /* no cell has more */
+        for (size_t i = 0; i < partitions->n_live; i++) {
+            sum += partitions->cells[partitions->live[i] * c + j];
+        }
+        all += sum;
+        status = tabulate(&partitions->rising[j], alpha * exp(log_lambda0[j]), sum, error);
     }
-    return status;
+    return status == PHL_OK ? tabulate(&partitions->rising_total, alpha, all, error) : status;
 }
 
 double phl_cell_score(const phl_partitions *partitions, const int64_t *counts)
@@ -101,12 +123,6 @@ double phl_cell_score(const phl_partitions *partitions, const int64_t *counts)
         }
     }
     return total == 0 ? 0.0 : score - phl_rising_get(&partitions->rising_total, total);
-}
-
-double phl_size_prior(const phl_partitions *partitions, uint32_t size)
-{
-    return -partitions->prior.phi * size -
-           phl_stirling_get(&partitions->stirling, (size_t)partitions->states + 1, size);
 }
 
 bool phl_sizes_allowed(const phl_partitions *partitions, uint32_t e, uint32_t size)
@@ -149,8 +165,16 @@ double phl_partitions_score(const phl_partitions *partitions)
     return sum;
 }
 
-/* Strides from sizes: the last active slot runs fastest, as in the core of a model. */
-static void lay_out(phl_partitions *partitions)
+void phl_set_size(phl_partitions *partitions, uint32_t e, uint32_t size)
+{
+    uint32_t before = partitions->size[e];
+    partitions->size[e] = size;
+    partitions->n_active += (uint32_t)(size > 1) - (uint32_t)(before > 1);
+    partitions->n_cells = partitions->n_cells / before * size;
+}
+
+/* The last active slot runs fastest, as in the core of a model. */
+void phl_lay_out(phl_partitions *partitions)
 {
     size_t cells = 1;
     partitions->n_active = 0;
@@ -162,55 +186,52 @@ static void lay_out(phl_partitions *partitions)
     partitions->n_cells = cells;
 }
 
-uint32_t phl_row_cell(const phl_partitions *partitions, size_t row)
+phl_status phl_cells_reserve(phl_partitions *partitions, phl_error *error)
 {
-    size_t cell = 0;
-    size_t values = (size_t)partitions->states + 1;
-    for (uint32_t e = 0; e < partitions->n_eligible; e++) {
-        if (partitions->size[e] > 1) {
-            uint32_t value = phl_rows_some_value(partitions->rows, row, e);
-            cell += partitions->stride[e] * partitions->block[e * values + value];
+    size_t n = partitions->n_cells;
+    phl_status status = phl_grow(&partitions->cells, &partitions->cell_capacity,
+                                 n * partitions->states, sizeof *partitions->cells, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&partitions->totals, &partitions->total_capacity, n,
+                          sizeof *partitions->totals, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&partitions->live, &partitions->live_capacity, n,
+                          sizeof *partitions->live, error);
+    }
+    return status;
+}
+
+void phl_cells_survey(phl_partitions *partitions)
+{
+    size_t c = partitions->states;
+    partitions->n_live = 0;
+    for (size_t z = 0; z < partitions->n_cells; z++) {
+        int64_t total = 0;
+        for (size_t j = 0; j < c; j++) {
+            total += partitions->cells[z * c + j];
+        }
+        partitions->totals[z] = total;
+        if (total > 0) {
+            partitions->live[partitions->n_live++] = (uint32_t)z;
         }
     }
-    return (uint32_t)cell;
 }
 
 phl_status phl_partitions_count(phl_partitions *partitions, phl_error *error)
 {
-    lay_out(partitions);
-    phl_rows *rows = partitions->rows;
-    size_t c = partitions->states, n = partitions->n_cells;
-    phl_status status = phl_grow(&partitions->cells, &partitions->cell_capacity, n * c,
-                                 sizeof *partitions->cells, error);
-    if (status == PHL_OK && partitions->gathered_capacity < n * c) {
-        size_t before = partitions->gathered_capacity;
-        status = phl_grow(&partitions->gathered, &partitions->gathered_capacity, n * c,
-                          sizeof *partitions->gathered, error);
-        if (status == PHL_OK) {
-            memset(partitions->gathered + before, 0,
-                   (partitions->gathered_capacity - before) * sizeof *partitions->gathered);
-        }
-    }
-    if (status == PHL_OK && partitions->is_touched_capacity < n) {
-        size_t before = partitions->is_touched_capacity;
-        status = phl_grow(&partitions->is_touched, &partitions->is_touched_capacity, n,
-                          sizeof *partitions->is_touched, error);
-        if (status == PHL_OK) {
-            memset(partitions->is_touched + before, 0, partitions->is_touched_capacity - before);
-        }
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&partitions->touched, &partitions->touched_capacity, n,
-                          sizeof *partitions->touched, error);
-    }
+    const phl_rows *rows = partitions->rows;
+    size_t c = partitions->states;
+    phl_lay_out(partitions);
+    phl_status status = phl_cells_reserve(partitions, error);
     if (status != PHL_OK) {
         return status;
     }
-    memset(partitions->cells, 0, n * c * sizeof *partitions->cells);
-    for (size_t row = 0; row < rows->n_rows; row++) {
-        rows->row[row].cell = phl_row_cell(partitions, row);
-        partitions->cells[rows->row[row].cell * c + rows->row[row].state] += rows->row[row].n;
+    memset(partitions->cells, 0, partitions->n_cells * c * sizeof *partitions->cells);
+    for (size_t r = 0; r < rows->n_rows; r++) {
+        partitions->cells[rows->row[r].cell * c + rows->row[r].state] += rows->row[r].n;
     }
+    phl_cells_survey(partitions);
     return PHL_OK;
 }
 

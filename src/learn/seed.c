@@ -349,6 +349,7 @@ phl_status phl_seed_resume(phl_seed *seed, const phl_params *params, const doubl
     gibbs->alpha = alpha;
     gibbs->alpha0 = alpha0;
     gibbs->iteration = iteration;
+    gibbs->expanded = true; /* as it was when the state was taken */
     return count_states(seed, error);
 }
 

@@ -1,210 +1,442 @@
 /* split.c - step 1 of the blocked sampler: hidden states given parameters, as count splitting.
  *
- * The n_s(j) occurrences of subtree s in state j are divided over the joint blocks z of its active
- * children by one multinomial draw, which has exactly the law of drawing each occurrence alone.
- * Each (s, j, z) that gets any is a row; given the row the children are independent, each a
- * multinomial margin of beta restricted to its block.  Parents come before children, so n_s is
- * complete when s is reached.  Every subtree has a random stream of its own.
+ * Subtrees are visited parents before children.  By then it is known how many of the occurrences of
+ * subtree s, by slot, must show which block to their parents (gibbs->pool); they are divided over
+ * states by one multinomial draw of beta restricted to the block, which has exactly the law of
+ * drawing each occurrence alone.  The n_s(j) occurrences in state j are then divided over the joint
+ * blocks of the active children in the same way; each (s, j, z) that gets any is a row, and adds to
+ * the pools of the children.  Every subtree has a random stream of its own.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/sampler.h"
 #include "learn/gibbs.h"
-#include "model/cells.h"
 #include "model/kernel.h"
 #include "model/purposes.h"
 
-/* Draw n children of the subtree `child` that show block z of mode (any state if mode is NULL), add
- * them to its state counts; how many in which state into counts [C]. */
-static void draw_margin(phl_gibbs *gibbs, uint32_t child, const phl_mode *mode, uint32_t z,
-                        int64_t n, phl_rng *rng, int64_t *counts)
+/* ---------------------------------------------------------------------------------------------
+ * States
+ * ------------------------------------------------------------------------------------------- */
+
+/* Add one of `count` outcomes but `top`, in proportion to weights, that add up to `rest` without
+ * it. */
+static void add_other(const double *weights, size_t count, size_t top, double rest, phl_rng *rng,
+                      int64_t *to)
+{
+    double target = phl_rng_uniform(rng) * rest, sum = 0.0;
+    size_t last = top;
+    for (size_t i = 0; i < count; i++) {
+        sum += i == top ? 0.0 : weights[i];
+        if (i != top && weights[i] > 0.0) {
+            last = i;
+            if (target < sum) {
+                break;
+            }
+        }
+    }
+    to[last]++;
+}
+
+/* One of `count` outcomes in proportion to weights, which add up to `total` but for rounding. */
+static size_t pick(const double *weights, size_t count, double total, phl_rng *rng)
+{
+    double target = phl_rng_uniform(rng) * total, sum = weights[0];
+    size_t i = 0;
+    while (sum <= target && i + 1 < count) {
+        sum += weights[++i];
+    }
+    while (i > 0 && weights[i] == 0.0) { /* the target was rounded up to the total */
+        i--;
+    }
+    return i;
+}
+
+/* Divide n over `count` outcomes in proportion to weights, which have a positive sum, and add to
+ * `to`: the law of phl_multinomial_draw, made for weights of which one outdoes the others.  How
+ * many fall on others than that one is a binomial draw by inversion, and since (1 - r)^n >= 1 - n r
+ * it mostly needs no power. */
+static void divide(int64_t n, const double *weights, size_t count, phl_rng *rng, int64_t *to,
+                   int64_t *scratch)
+{
+    size_t top = 0;
+    double total = 0.0, most = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        most = weights[i] > most ? weights[i] : most;
+        total += weights[i];
+    }
+    while (weights[top] < most) {
+        top++;
+    }
+    double r = (total - most) / total, times = (double)n;
+    if (times * r >= 4.0) {
+        phl_multinomial_draw(rng, n, weights, count, scratch);
+        for (size_t i = 0; i < count; i++) {
+            to[i] += scratch[i];
+        }
+        return;
+    }
+    double u = phl_rng_uniform(rng);
+    int64_t others = 0;
+    if (u > 1.0 - times * r) {
+        double mass = exp(times * log1p(-r));
+        while (u > mass && others < n && mass > 1e-25) {
+            u -= mass;
+            others++;
+            mass *= r / (1.0 - r) * (double)(n - others + 1) / (double)others;
+        }
+    }
+    to[top] += n - others;
+    for (; others > 0; others--) {
+        add_other(weights, count, top, total - most, rng, to);
+    }
+}
+
+/* beta of s restricted to block z of mode a, into gibbs->weights. */
+static void restrict_beta(phl_gibbs *gibbs, uint32_t s, uint32_t a, size_t z)
 {
     size_t c = gibbs->params->states;
-    const double *beta = gibbs->upward->beta + child * c;
-    double *weights = gibbs->weights;
+    const double *beta = gibbs->upward->beta + s * c;
+    const double *share = gibbs->share + gibbs->first_share[a] + z * c;
     for (size_t q = 0; q < c; q++) {
-        double share = mode == NULL          ? 1.0
-                       : mode->block != NULL ? (double)(mode->block[q] == z)
-                                             : mode->matrix[q * mode->size + z];
-        weights[q] = share * beta[q];
-    }
-    if (n == 1) {
-        memset(counts, 0, c * sizeof *counts);
-        counts[phl_categorical_draw(rng, weights, c)] = 1;
-    } else {
-        phl_multinomial_draw(rng, n, weights, c, counts);
-    }
-    for (size_t q = 0; q < c; q++) {
-        gibbs->counts.state[child * c + q] += counts[q];
+        gibbs->weights[q] = share[q] * beta[q];
     }
 }
 
-/* One row: n occurrences of s in state j with the blocks of `cells`; margins of its children. */
-static phl_status draw_row(phl_gibbs *gibbs, uint32_t s, uint32_t j, const uint32_t *blocks,
-                           int64_t n, phl_rng *rng, phl_error *error)
+/* The occurrences of s as a child of one pair, in an active slot. */
+static void divide_blocks(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t a, phl_rng *rng,
+                          int64_t *value)
 {
     const phl_params *params = gibbs->params;
-    const phl_forest *forest = gibbs->index->forest;
+    size_t c = params->states, size = params->modes[a].size;
+    for (size_t z = 0; z < size; z++) {
+        int64_t n = gibbs->pool[pair * gibbs->upward->width + z];
+        if (n == 0) {
+            continue;
+        }
+        restrict_beta(gibbs, s, a, z);
+        if (!params->soft) {
+            divide(n, gibbs->weights, c, rng, value, gibbs->drawn);
+            continue;
+        }
+        int64_t *counts = gibbs->drawn + c; /* [C] */
+        memset(counts, 0, c * sizeof *counts);
+        divide(n, gibbs->weights, c, rng, counts, gibbs->drawn);
+        for (size_t q = 0; q < c; q++) {
+            value[q] += counts[q];
+            gibbs->counts.mode[a][q * size + z] += counts[q];
+        }
+    }
+}
+
+/* The state of the one occurrence of s, which is a child of `pair` or free. */
+static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng)
+{
+    const phl_params *params = gibbs->params;
+    size_t c = params->states;
+    const double *weights = gibbs->upward->beta + s * c;
+    double total = 1.0;
+    uint32_t number =
+        pair == PHL_NO_PAIR ? 0 : params->mode_of_slot[gibbs->index->pair_row[pair] + 1];
+    size_t z = 0;
+    if (number != 0) {
+        const int64_t *pool = gibbs->pool + pair * gibbs->upward->width;
+        while (pool[z] == 0) {
+            z++;
+        }
+        restrict_beta(gibbs, s, number - 1, z);
+        weights = gibbs->weights;
+        total = gibbs->upward->message[pair * gibbs->upward->width + z];
+    }
+    uint32_t j = (uint32_t)pick(weights, c, total, rng);
+    memset(gibbs->counts.state + s * c, 0, c * sizeof *gibbs->counts.state);
+    gibbs->counts.state[s * c + j] = 1;
+    if (pair != PHL_NO_PAIR) {
+        memset(gibbs->rows->value + pair * c, 0, c * sizeof *gibbs->rows->value);
+        gibbs->rows->value[pair * c + j] = 1;
+    }
+    if (number != 0 && params->soft) {
+        gibbs->counts.mode[number - 1][j * params->modes[number - 1].size + z]++;
+    }
+    return j;
+}
+
+/* n_s: the states of all occurrences of s. */
+static void draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
+{
+    const phl_params *params = gibbs->params;
+    const phl_index *index = gibbs->index;
     phl_rows *rows = gibbs->rows;
     size_t c = params->states;
-    int64_t *margin = gibbs->drawn;
-    bool soft = params->soft;
-    phl_status status = soft ? PHL_OK : phl_rows_add(rows, s, j, n, error);
-    uint32_t e = 0;
-    for (uint64_t k = forest->first_link[s]; status == PHL_OK && k < forest->first_link[s + 1];
-         k++) {
-        uint32_t slot = forest->links[k].slot;
-        uint32_t number = slot <= params->slots ? params->mode_of_slot[slot] : 0;
-        const phl_mode *mode = number == 0 ? NULL : &params->modes[number - 1];
-        while (e < rows->n_eligible && rows->eligible[e] < slot) {
-            e++;
+    const double *beta = gibbs->upward->beta + s * c;
+    int64_t *state = gibbs->counts.state + s * c;
+    memset(state, 0, c * sizeof *state);
+    if (rows->free_times[s] > 0) {
+        divide(rows->free_times[s], beta, c, rng, state, gibbs->drawn);
+    }
+    for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
+        if (rows->pair_times[pair] == 0) {
+            continue; /* not in an eligible slot */
         }
-        bool eligible = e < rows->n_eligible && rows->eligible[e] == slot;
-        if (!eligible && mode == NULL) {
-            continue; /* drawn once for all rows of s */
+        uint32_t number = params->mode_of_slot[index->pair_row[pair] + 1];
+        int64_t *value = rows->value + pair * c;
+        memset(value, 0, c * sizeof *value);
+        if (number != 0) {
+            divide_blocks(gibbs, s, pair, number - 1, rng, value);
+        } else {
+            divide(rows->pair_times[pair], beta, c, rng, value, gibbs->drawn);
         }
-        uint32_t z = mode == NULL ? 0 : blocks[number - 1];
-        draw_margin(gibbs, forest->links[k].child, mode, z, n, rng, margin);
-        if (soft && mode != NULL) {
-            for (size_t q = 0; q < c; q++) {
-                gibbs->counts.mode[number - 1][q * mode->size + z] += margin[q];
-            }
-        }
-        for (uint32_t q = 0; !soft && status == PHL_OK && q < c; q++) {
-            if (margin[q] > 0) {
-                status = phl_rows_add_entry(rows, q, margin[q], error);
-            }
-        }
-        if (!soft && status == PHL_OK) {
-            status = phl_rows_end_margin(rows, error);
+        for (size_t q = 0; q < c; q++) {
+            state[q] += value[q];
         }
     }
-    return status;
 }
 
-/* Soft: blocks shown by empty slots are drawn too, and counted. */
-static void count_blocks(phl_gibbs *gibbs, const phl_cells *cells, int64_t n, uint32_t j,
-                         size_t cell)
+/* ---------------------------------------------------------------------------------------------
+ * Cells
+ * ------------------------------------------------------------------------------------------- */
+
+/* The active slots of a node whose block is not known, and the cells they make: cell i has the
+ * digits of i, the first of `free` fastest. */
+struct choice {
+    uint32_t n; /* free slots */
+    struct {
+        uint32_t mode, size, pair; /* pair: PHL_NO_PAIR for an empty slot (soft) */
+        size_t stride;
+    } free[PHL_MAX_MODES];
+    size_t count;    /* cells */
+    uint32_t *cell;  /* [count] */
+    double *message; /* [count] product of the messages */
+    double *weight;  /* [count] */
+    int64_t *drawn;  /* [count] */
+};
+
+/* The link of s in a slot; slots ascend, so it is at most the slot-th one. */
+static uint64_t find_link(const phl_forest *forest, uint32_t s, uint32_t slot)
+{
+    uint64_t first = forest->first_link[s], end = forest->first_link[s + 1];
+    uint64_t k = first + slot < end ? first + slot : end;
+    while (k > first && forest->links[k - 1].slot > slot) {
+        k--;
+    }
+    return k > first && forest->links[k - 1].slot == slot ? k - 1 : UINT64_MAX;
+}
+
+/* Multiply the cells by the blocks of one more slot, slower than those before. */
+static void multiply(struct choice *choice, const double *m, size_t size, size_t stride)
+{
+    size_t n = choice->count;
+    for (size_t z = size; z-- > 0;) {
+        uint32_t *cell = choice->cell + z * n, step = (uint32_t)(z * stride);
+        double *message = choice->message + z * n;
+        for (size_t i = 0; i < n; i++) {
+            cell[i] = choice->cell[i] + step;
+            message[i] = choice->message[i] * m[z];
+        }
+    }
+    choice->count = n * size;
+}
+
+static void list_cells(const phl_gibbs *gibbs, uint32_t s, struct choice *choice)
+{
+    const phl_params *params = gibbs->params;
+    const phl_forest *forest = gibbs->index->forest;
+    const phl_upward *upward = gibbs->upward;
+    size_t c = params->states, stride = 1;
+    choice->n = 0;
+    choice->count = 1;
+    choice->cell = gibbs->cell;
+    choice->message = gibbs->message;
+    choice->weight = gibbs->weights;
+    choice->drawn = gibbs->drawn;
+    choice->message[0] = 1.0;
+    uint32_t known = 0;
+    for (uint32_t a = params->n_modes; a-- > 0;) { /* known blocks first: the start of all cells */
+        const phl_mode *mode = &params->modes[a];
+        uint64_t link = find_link(forest, s, mode->slot);
+        uint32_t pair = link == UINT64_MAX ? PHL_NO_PAIR : gibbs->index->link_pair[link];
+        if (pair == PHL_NO_PAIR && mode->block != NULL) {
+            known += (uint32_t)(mode->block[c] * stride);
+        } else {
+            choice->free[choice->n].mode = a;
+            choice->free[choice->n].size = mode->size;
+            choice->free[choice->n].stride = stride;
+            choice->free[choice->n++].pair = pair;
+        }
+        stride *= mode->size;
+    }
+    choice->cell[0] = known;
+    for (uint32_t f = 0; f < choice->n; f++) {
+        const phl_mode *mode = &params->modes[choice->free[f].mode];
+        uint32_t pair = choice->free[f].pair;
+        multiply(choice,
+                 pair == PHL_NO_PAIR ? mode->matrix + c * mode->size
+                                     : upward->message + pair * upward->width,
+                 mode->size, choice->free[f].stride);
+    }
+}
+
+/* n occurrences of s in state j use the i-th cell. */
+static phl_status use_cell(phl_gibbs *gibbs, uint32_t s, uint32_t j, const struct choice *choice,
+                           size_t i, int64_t n, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
-    gibbs->counts.core[cell * c + j] += n;
-    for (uint32_t f = 0; f < cells->n; f++) {
-        if (cells->free[f].pair == PHL_NO_PAIR) {
-            const phl_mode *mode = &params->modes[cells->free[f].mode];
-            gibbs->counts.mode[cells->free[f].mode][c * mode->size + cells->free[f].digit] += n;
+    uint32_t digits = (uint32_t)i;
+    for (uint32_t f = 0; f < choice->n; f++) {
+        uint32_t size = choice->free[f].size, z = digits % size;
+        digits /= size;
+        if (choice->free[f].pair != PHL_NO_PAIR) {
+            gibbs->pool[choice->free[f].pair * gibbs->upward->width + z] += n;
+        } else {
+            gibbs->counts.mode[choice->free[f].mode][c * size + z] += n;
         }
     }
+    if (params->soft) {
+        gibbs->counts.core[choice->cell[i] * c + j] += n;
+        return PHL_OK;
+    }
+    return phl_rows_add(gibbs->rows, s, j, choice->cell[i], n, error);
 }
 
-/* Divide the occurrences of s in state j over the cells it can use. */
-static phl_status split_state(phl_gibbs *gibbs, uint32_t s, uint32_t j, int64_t n, phl_rng *rng,
-                              phl_error *error)
+/* Divide the occurrences of s in state j over its cells. */
+static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, uint32_t j, int64_t n,
+                               const struct choice *choice, phl_rng *rng, phl_error *error)
 {
-    const phl_params *params = gibbs->params;
-    size_t c = params->states, count = 0;
-    phl_cells cells;
-    phl_cells_start(&cells, gibbs->upward, s);
-    size_t most = 1;
-    for (uint32_t f = 0; f < cells.n; f++) {
-        most *= cells.free[f].size;
+    if (choice->count == 1) {
+        return use_cell(gibbs, s, j, choice, 0, n, error);
     }
-    /* The first C of weights and drawn serve the margins. */
-    phl_status status =
-        phl_grow(&gibbs->weights, &gibbs->weight_capacity, c + most, sizeof *gibbs->weights, error);
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, c + most, sizeof *gibbs->drawn, error);
+    size_t c = gibbs->params->states;
+    const double *core = gibbs->params->core + j;
+    for (size_t i = 0; i < choice->count; i++) {
+        choice->weight[i] = core[choice->cell[i] * c] * choice->message[i];
     }
-    if (status != PHL_OK) {
-        return status;
+    if (n == 1) {
+        size_t i = pick(choice->weight, choice->count, gibbs->upward->inside[s * c + j], rng);
+        return use_cell(gibbs, s, j, choice, i, 1, error);
     }
-    double *weights = gibbs->weights + c;
-    int64_t *drawn = gibbs->drawn + c;
-    do {
-        weights[count++] = params->core[cells.cell * c + j] * phl_cells_weight(&cells);
-    } while (phl_cells_next(&cells));
-    phl_multinomial_draw(rng, n, weights, count, drawn);
-    size_t i = 0;
-    do {
-        uint32_t blocks[PHL_MAX_MODES];
-        if (drawn[i] > 0) {
-            for (uint32_t f = 0; f < cells.n; f++) {
-                blocks[cells.free[f].mode] = cells.free[f].digit;
-            }
-            if (params->soft) {
-                count_blocks(gibbs, &cells, drawn[i], j, cells.cell);
-            }
-            status = draw_row(gibbs, s, j, blocks, drawn[i], rng, error);
+    phl_status status = PHL_OK;
+    memset(choice->drawn, 0, choice->count * sizeof *choice->drawn);
+    divide(n, choice->weight, choice->count, rng, choice->drawn, choice->drawn + choice->count);
+    for (size_t i = 0; status == PHL_OK && i < choice->count; i++) {
+        if (choice->drawn[i] > 0) {
+            status = use_cell(gibbs, s, j, choice, i, choice->drawn[i], error);
         }
-        i++;
-    } while (phl_cells_next(&cells) && status == PHL_OK);
+    }
     return status;
 }
 
-/* Children in slots that can never be active: one margin for all occurrences of s. */
-static void split_others(phl_gibbs *gibbs, uint32_t s, int64_t total, phl_rng *rng)
+/* ---------------------------------------------------------------------------------------------
+ * All subtrees
+ * ------------------------------------------------------------------------------------------- */
+
+/* A subtree that occurs once. */
+static phl_status split_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng,
+                             phl_error *error)
 {
+    const phl_params *params = gibbs->params;
     const phl_forest *forest = gibbs->index->forest;
-    const phl_rows *rows = gibbs->rows;
-    uint32_t e = 0;
-    for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-        uint32_t slot = forest->links[k].slot;
-        while (e < rows->n_eligible && rows->eligible[e] < slot) {
-            e++;
-        }
-        bool eligible = e < rows->n_eligible && rows->eligible[e] == slot;
-        bool active = slot <= gibbs->params->slots && gibbs->params->mode_of_slot[slot] != 0;
-        if (!eligible && !active) {
-            draw_margin(gibbs, forest->links[k].child, NULL, 0, total, rng, gibbs->drawn);
-        }
+    size_t c = params->states;
+    uint32_t j = draw_lone_state(gibbs, s, pair, rng);
+    int32_t label = forest->label[s];
+    if (label >= 0) {
+        gibbs->counts.emission[gibbs->label_row[label] * c + j]++;
     }
+    if (forest->leaf_slot[s] != 0) {
+        gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j]++;
+        return PHL_OK;
+    }
+    struct choice choice;
+    list_cells(gibbs, s, &choice);
+    return divide_cells(gibbs, s, j, 1, &choice, rng, error);
 }
 
-static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_error *error)
+static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     const phl_forest *forest = gibbs->index->forest;
     size_t c = params->states;
     int64_t *state = gibbs->counts.state + s * c;
-    phl_rng rng;
-    phl_rng_init(&rng, gibbs->options.seed, PHL_PURPOSE_SPLIT, gibbs->options.stream,
-                 gibbs->iteration, s);
-    if (gibbs->root_count[s] > 0) {
-        const double *beta = gibbs->upward->beta + s * c;
-        phl_multinomial_draw(&rng, gibbs->root_count[s], beta, c, gibbs->drawn);
+    draw_states(gibbs, s, rng);
+    int32_t label = forest->label[s];
+    if (label >= 0) {
+        int64_t *emission = gibbs->counts.emission + gibbs->label_row[label] * c;
         for (size_t j = 0; j < c; j++) {
-            state[j] += gibbs->drawn[j];
+            emission[j] += state[j];
         }
     }
-    int64_t total = 0;
-    int32_t label = forest->label[s];
+    if (forest->leaf_slot[s] != 0) {
+        int64_t *prior = gibbs->counts.prior + phl_leaf_row(params, forest->leaf_slot[s]) * c;
+        for (size_t j = 0; j < c; j++) {
+            prior[j] += state[j];
+        }
+        return PHL_OK;
+    }
+    struct choice choice;
+    list_cells(gibbs, s, &choice);
     phl_status status = PHL_OK;
     for (uint32_t j = 0; status == PHL_OK && j < c; j++) {
-        int64_t n = state[j];
-        total += n;
-        if (n > 0 && label >= 0) {
-            gibbs->counts.emission[gibbs->label_row[label] * c + j] += n;
+        if (state[j] > 0) {
+            status = divide_cells(gibbs, s, j, state[j], &choice, rng, error);
         }
-        if (n > 0 && forest->leaf_slot[s] != 0) {
-            gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;
-        } else if (n > 0) {
-            status = split_state(gibbs, s, j, n, &rng, error);
-        }
-    }
-    if (status == PHL_OK && total > 0 && forest->leaf_slot[s] == 0) {
-        split_others(gibbs, s, total, &rng);
     }
     return status;
 }
 
-static void clear_counts(phl_gibbs *gibbs)
+/* share[a][z][q]: 1 if state q is in block z of mode a, soft: kappa. */
+static phl_status prepare_shares(phl_gibbs *gibbs, phl_error *error)
+{
+    const phl_params *params = gibbs->params;
+    size_t c = params->states, at = 0;
+    for (uint32_t a = 0; a < params->n_modes; a++) {
+        gibbs->first_share[a] = at;
+        at += params->modes[a].size * c;
+    }
+    phl_status status =
+        phl_grow(&gibbs->share, &gibbs->share_capacity, at, sizeof *gibbs->share, error);
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
+        const phl_mode *mode = &params->modes[a];
+        for (size_t z = 0; z < mode->size; z++) {
+            for (size_t q = 0; q < c; q++) {
+                gibbs->share[gibbs->first_share[a] + z * c + q] =
+                    mode->block != NULL ? (double)(mode->block[q] == z)
+                                        : mode->matrix[q * mode->size + z];
+            }
+        }
+    }
+    return status;
+}
+
+/* Room for what depends on the active slots, and all counts at 0. */
+static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
-    memset(gibbs->counts.state, 0,
-           gibbs->index->forest->n_subtrees * c * sizeof *gibbs->counts.state);
+    size_t most = 2 * (params->core_rows > c ? params->core_rows : c);
+    size_t pools = gibbs->index->n_pairs * gibbs->upward->width;
+    phl_status status = prepare_shares(gibbs, error);
+    if (status == PHL_OK) {
+        status =
+            phl_grow(&gibbs->weights, &gibbs->weight_capacity, most, sizeof *gibbs->weights, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, most, sizeof *gibbs->drawn, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&gibbs->cell, &gibbs->cell_capacity, most, sizeof *gibbs->cell, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&gibbs->message, &gibbs->message_capacity, most, sizeof *gibbs->message,
+                          error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&gibbs->pool, &gibbs->pool_capacity, pools, sizeof *gibbs->pool, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    memset(gibbs->pool, 0, pools * sizeof *gibbs->pool);
     memset(gibbs->counts.prior, 0, ((size_t)params->slots + 1) * c * sizeof *gibbs->counts.prior);
     memset(gibbs->counts.emission, 0,
            ((size_t)params->labels + 1) * c * sizeof *gibbs->counts.emission);
@@ -215,6 +447,8 @@ static void clear_counts(phl_gibbs *gibbs)
                    (c + 1) * params->modes[a].size * sizeof *gibbs->counts.mode[a]);
         }
     }
+    phl_rows_reset(gibbs->rows);
+    return PHL_OK;
 }
 
 double phl_gibbs_likelihood(const phl_gibbs *gibbs)
@@ -232,20 +466,18 @@ phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_forest *forest = gibbs->index->forest;
     phl_status status = phl_upward_run(gibbs->upward, gibbs->options.threads, error);
-    if (status != PHL_OK) {
-        return status;
+    if (status == PHL_OK) {
+        gibbs->log_likelihood = phl_gibbs_likelihood(gibbs);
+        status = prepare(gibbs, error);
     }
-    gibbs->log_likelihood = phl_gibbs_likelihood(gibbs);
-    clear_counts(gibbs);
-    phl_rows_reset(gibbs->rows);
-    for (size_t s = forest->n_subtrees; status == PHL_OK && s-- > 0;) {
-        status = split_subtree(gibbs, (uint32_t)s, error);
+    for (uint32_t s = (uint32_t)forest->n_subtrees; status == PHL_OK && s-- > 0;) {
+        uint32_t pair = gibbs->rows->lone_pair[s];
+        phl_rng rng;
+        phl_rng_init(&rng, gibbs->options.seed, PHL_PURPOSE_SPLIT, gibbs->options.stream,
+                     gibbs->iteration, s);
+        status = pair == PHL_NOT_LONE ? split_subtree(gibbs, s, &rng, error)
+                                      : split_lone(gibbs, s, pair, &rng, error);
     }
-    if (status == PHL_OK && !gibbs->params->soft) {
-        status = phl_rows_index(gibbs->rows, error);
-        if (status == PHL_OK) {
-            status = phl_partitions_count(gibbs->partitions, error);
-        }
-    }
-    return status;
+    return status == PHL_OK && !gibbs->params->soft ? phl_partitions_count(gibbs->partitions, error)
+                                                    : status;
 }

@@ -1,4 +1,5 @@
 /* train.c - training as a whole: tasks, and the run that comes out. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -236,6 +237,7 @@ static phl_status prepare(phl_training *training, phl_error *error)
         const char *name = phl_run_class_name(training->run, i);
         training->parts[i].class_number =
             name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
+        training->parts[i].rhat = (double)NAN;
         status = make_part(training, &training->parts[i], error);
         if (status == PHL_OK) {
             count_trees(training->parts[i].forest, &training->run->models[i]);

@@ -16,12 +16,15 @@ struct watcher {
 static phl_status offer(const struct watcher *watcher, bool last)
 {
     phl_task *task = watcher->task;
+    if (!phl_task_due(task, last)) {
+        return PHL_OK;
+    }
     phl_task_state state = {
         .iteration = task->trace[task->n_trace - 1].iteration,
         .params = watcher->params,
         .previous = task->n_trace > 1 ? task->trace[task->n_trace - 2].log_joint : -INFINITY,
     };
-    return phl_task_offer(task, &state, last, watcher->error);
+    return phl_task_offer(task, &state, watcher->error);
 }
 
 static bool watch(const phl_trace_row *row, void *context)
@@ -30,8 +33,9 @@ static bool watch(const phl_trace_row *row, void *context)
     bool go_on = true;
     phl_trace_row timed = *row;
     timed.seconds = phl_task_seconds(watcher->task);
-    watcher->status = phl_task_watch(
-        watcher->task, &timed, watcher->task->training->options.iterations, &go_on, watcher->error);
+    watcher->status =
+        phl_task_watch(watcher->task, &timed, UINT64_MAX,
+                       watcher->task->training->options.iterations, &go_on, watcher->error);
     if (watcher->status == PHL_OK && go_on) {
         watcher->status = offer(watcher, false);
     }

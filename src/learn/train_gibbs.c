@@ -144,6 +144,7 @@ static bool is_kept(const phl_training *training, const struct schedule *schedul
 static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
 {
     phl_draw draw = {NULL, (uint32_t)task->chain, gibbs->iteration, 0.0, gibbs->log_joint};
+    phl_gibbs_expand(gibbs);
     phl_status status = phl_params_clone(gibbs->params, &draw.params, error);
     if (status == PHL_OK) {
         /* The pass of the next iteration is this one: nothing is drawn in between. */
@@ -182,7 +183,11 @@ static void fill_moves(const struct chain *chain, phl_trace_row *row)
 
 static phl_status offer(phl_task *task, const struct chain *chain, bool last, phl_error *error)
 {
-    const phl_gibbs *gibbs = chain->gibbs;
+    phl_gibbs *gibbs = chain->gibbs;
+    if (!phl_task_due(task, last)) {
+        return PHL_OK;
+    }
+    phl_gibbs_expand(gibbs);
     phl_task_state state = {
         .iteration = gibbs->iteration,
         .kept = task->n_draws,
@@ -193,7 +198,7 @@ static phl_status offer(phl_task *task, const struct chain *chain, bool last, ph
         .hidden = chain->seed != NULL ? chain->seed->state : NULL,
         .n_hidden = chain->seed != NULL ? chain->seed->n_nodes : 0,
     };
-    return phl_task_offer(task, &state, last, error);
+    return phl_task_offer(task, &state, error);
 }
 
 /* One iteration, its figures, and the draw if it is one to be kept. */
@@ -222,7 +227,7 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
         status = keep_draw(task, gibbs, error);
     }
     if (status == PHL_OK) {
-        status = phl_task_watch(task, &row, (size_t)schedule->total, go_on, error);
+        status = phl_task_watch(task, &row, schedule->warm, (size_t)schedule->total, go_on, error);
     }
     return status;
 }

@@ -1,4 +1,5 @@
 /* train_task.c - what every task of a training does: trace, progress, keeping draws and states. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,22 +15,29 @@ double phl_task_seconds(const phl_task *task)
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
 
-phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, size_t limit, bool *go_on,
-                          phl_error *error)
+/* Under the lock. */
+static phl_status add_row(phl_task *task, const phl_trace_row *row, phl_error *error)
+{
+    phl_status status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
+                                 sizeof *task->trace, error);
+    if (status == PHL_OK) {
+        phl_trace_row *added = &task->trace[task->n_trace++];
+        *added = *row;
+        added->class_index = (uint32_t)task->class_index;
+        added->chain = (uint32_t)task->chain;
+    }
+    return status;
+}
+
+phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, uint64_t warm, size_t limit,
+                          bool *go_on, phl_error *error)
 {
     phl_training *training = task->training;
     const phl_train_options *options = &training->options;
-    phl_status status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
-                                 sizeof *task->trace, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    phl_trace_row *added = &task->trace[task->n_trace++];
-    *added = *row;
-    added->class_index = (uint32_t)task->class_index;
-    added->chain = (uint32_t)task->chain;
     (void)pthread_mutex_lock(&training->lock);
-    if (options->progress != NULL) {
+    phl_status status = add_row(task, row, error);
+    if (status == PHL_OK && options->progress != NULL) {
+        bool last = row->iteration >= limit;
         phl_progress progress = {
             .class_name = phl_run_class_name(training->run, task->class_index),
             .class_index = task->class_index,
@@ -40,6 +48,8 @@ phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, size_t limit
             .iterations = limit,
             .log_likelihood = row->log_likelihood,
             .active = row->active,
+            .rhat = warm == UINT64_MAX ? (double)NAN
+                                       : phl_training_rhat(training, task->class_index, warm, last),
             .seconds = phl_task_seconds(task),
         };
         options->progress(&progress, options->context);
@@ -49,17 +59,20 @@ phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, size_t limit
     }
     *go_on = !training->cancelled;
     (void)pthread_mutex_unlock(&training->lock);
-    return PHL_OK;
+    return status;
 }
 
-phl_status phl_task_offer(phl_task *task, const phl_task_state *state, bool last, phl_error *error)
+bool phl_task_due(const phl_task *task, bool last)
+{
+    const phl_keeper *keeper = task->training->keeper;
+    return keeper != NULL &&
+           (!task->saved || last || phl_task_seconds(task) - task->saved_at >= keeper->seconds);
+}
+
+phl_status phl_task_offer(phl_task *task, const phl_task_state *state, phl_error *error)
 {
     phl_training *training = task->training;
     const phl_keeper *keeper = training->keeper;
-    double now = phl_task_seconds(task);
-    if (keeper == NULL || (task->saved && !last && now - task->saved_at < keeper->seconds)) {
-        return PHL_OK;
-    }
     (void)pthread_mutex_lock(&training->lock);
     phl_status status = keeper->save(task, state, keeper->context, error);
     if (status == PHL_OK) {

@@ -1,4 +1,4 @@
-/* training.h - what the parts of a training share: train.c, train_task.c, train_em.c,
+/* training.h - what the parts of a training share: train.c, train_task.c, train_rhat.c, train_em.c,
  * train_gibbs.c; and how whoever wants to keep what a training reached (store/) takes part in it.
  *
  * A training is a list of tasks, one a class and chain (or restart).  Tasks are independent and
@@ -19,6 +19,8 @@ typedef struct phl_part {
     phl_forest *forest;
     phl_index *index;
     uint32_t *label_row;
+    double rhat;     /* of its chains so far, NaN: unknown; under the training's lock */
+    double rhat_due; /* seconds, when to compute it again; the same */
 } phl_part;
 
 struct phl_task;
@@ -75,7 +77,7 @@ typedef struct phl_task {
     size_t class_index, chain;
     phl_draw *draws;
     size_t n_draws, draw_capacity;
-    phl_trace_row *trace;
+    phl_trace_row *trace; /* grows under the lock: tasks of the same class look at it there */
     size_t n_trace, trace_capacity;
     uint64_t iterations;
     const char *stop_reason; /* NULL: failed or never begun */
@@ -91,15 +93,22 @@ static inline uint64_t phl_task_stream(const phl_task *task)
     return (uint64_t)task->class_index << 32 | task->chain;
 }
 
-/* Add a row to the trace (class and chain are filled in), report progress, ask whether to go on. */
-phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, size_t limit, bool *go_on,
-                          phl_error *error);
+/* Add a row to the trace (class and chain are filled in), report progress, ask whether to go on.
+ * Draws count behind iteration `warm` (UINT64_MAX: never, this is EM); `limit` is the last one. */
+phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, uint64_t warm, size_t limit,
+                          bool *go_on, phl_error *error);
+
+/* R-hat of a class so far, NaN while it is unknown (train_rhat.c): as it was a little ago, unless
+ * it is wanted `afresh`.  Under the lock. */
+double phl_training_rhat(phl_training *training, size_t class_index, uint64_t warm, bool afresh);
 
 /* Takes over draw->params, on failure too. */
 phl_status phl_task_add_draw(phl_task *task, const phl_draw *draw, phl_error *error);
 
-/* Let the keeper, if there is one, have the state when it is due, or because it is the `last`. */
-phl_status phl_task_offer(phl_task *task, const phl_task_state *state, bool last, phl_error *error);
+/* Does the keeper, if there is one, want the state: because it is time, or it is the `last`?  Then
+ * let it have the state. */
+bool phl_task_due(const phl_task *task, bool last);
+phl_status phl_task_offer(phl_task *task, const phl_task_state *state, phl_error *error);
 
 /* Seconds since the training began, those of the trainings it goes on from included. */
 double phl_task_seconds(const phl_task *task);

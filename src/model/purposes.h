@@ -14,6 +14,7 @@
 #define PHL_PURPOSE_CORE 0x636f7265u      /* "core": lambda; item = cell */
 #define PHL_PURPOSE_PRIOR 0x7072696fu     /* "prio": pi; item = slot */
 #define PHL_PURPOSE_EMISSION 0x656d6973u  /* "emis": b; item = state */
+#define PHL_PURPOSE_UNSEEN 0x756e7365u    /* "unse": b of labels not in the forest; item = state */
 #define PHL_PURPOSE_MODE 0x6d6f6465u      /* "mode": kappa; item = mode and value */
 #define PHL_PURPOSE_SHAPES 0x6f6f6f6fu    /* "oooo": o; item = slot */
 

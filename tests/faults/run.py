@@ -3,8 +3,8 @@
 
 SOURCE is the root of the source tree.  For every fault src/ is copied to a temporary folder, the
 fault is planted there by replacing a piece of text (which must be found exactly once), the tests
-partition_kernel, gibbs_sharing and gibbs_invariance are built against it and run, and at least one
-must fail.  A run without any fault must pass.  Names choose faults.  TAP on standard output, then a
+slot_view, partition_kernel, gibbs_sharing and gibbs_invariance are built against it and run, and at
+least one must fail.  A run without any fault must pass.  Names choose faults.  TAP on standard output, then a
 table; needs gcc (or $CC) and the libraries of the tests.  $JOBS faults are tried at once (default:
 all cores); CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and weaker.
 """
@@ -17,72 +17,124 @@ import sys
 import tempfile
 
 WORLD = ["world", "world_checks", "world_features"]
-TESTS = ["partition_kernel", "gibbs_sharing", "gibbs_invariance"]
+TESTS = ["slot_view", "partition_kernel", "gibbs_sharing", "gibbs_invariance"]
 LAYERS = ["base", "forest", "model"]
-LEARN = ["rows", "partitions", "partition_moves", "gibbs", "split"]
+LEARN = ["rows", "slot_view", "partitions", "partition_slot", "partition_moves", "gibbs", "split",
+         "parameters"]
 FLAGS = ["-std=c11", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fopenmp",
          "-D_POSIX_C_SOURCE=200809L", "-D_XOPEN_SOURCE=700"]
 LIBRARIES = ["-fopenmp", "-lcmocka", "-lexpat", "-ljansson", "-lz", "-lzstd", "-lm"]
 PROPORTIONAL = """
-    int64_t all = 0, left = part;
-    for (uint32_t i = 0; i < length; i++) { all += have[i]; }
-    for (uint32_t i = 0; i < length; i++) { taken[i] = have[i] * part / all; left -= taken[i]; }
-    for (uint32_t i = 0; i < length; i++) {
-        while (left > 0 && taken[i] < have[i]) { taken[i]++; left--; }
+    int64_t wanted = n, all = total[y];
+    (void)rng;
+    for (size_t q = 0; q < c; q++) { out[q] = block[q] == y ? left[q] * n / all : 0; wanted -= out[q]; }
+    for (size_t q = 0; q < c; q++) {
+        while (wanted > 0 && block[q] == y && out[q] < left[q]) { out[q]++; wanted--; }
     }
+    for (size_t q = 0; q < c; q++) { left[q] -= out[q]; }
+    total[y] -= n;
+    if (n >= 0) { return; }
 """
 
 # Name, then for each edit: file, text, text in its place.  White space may differ.
 FAULTS = [
     # The eleven classic ones.
     ("a label not counted",
-     ("learn/split.c", "n > 0 && label >= 0", "n > 0 && label >= 1")),
+     ("learn/split.c", "if (label >= 0) {", "if (label >= 1) {")),
     ("children swapped in lambda counts",
-     ("learn/partitions.c", "phl_rows_some_value(partitions->rows, row, e);",
-      "phl_rows_some_value(partitions->rows, row, partitions->n_eligible - 1 - e);")),
+     ("learn/split.c", "gibbs->pool[choice->free[f].pair *",
+      "gibbs->pool[choice->free[choice->n - 1 - f].pair *")),
     ("a prior off by 0.3",
-     ("learn/gibbs.c", "parameters[i] = concentration + (double)counts[i * count_stride];",
-      "parameters[i] = concentration + 0.3 + (double)counts[i * count_stride];")),
+     ("learn/parameters.c", "parameters[i] = concentration + (double)counts[i];",
+      "parameters[i] = concentration + 0.3 + (double)counts[i];")),
     ("CRT off by one",
-     ("learn/gibbs.c", "double drawn = (double)phl_crt_draw_log(",
+     ("learn/parameters.c", "double drawn = (double)phl_crt_draw_log(",
       "double drawn = 1.0 + (double)phl_crt_draw_log(")),
     ("emissions ignored",
      ("model/upward.c", "beta[j] = emission[j] * inside[j];", "beta[j] = inside[j] + 0 * emission[j];")),
     ("lambda before lambda0",
-     ("learn/gibbs.c", "draw_base(gibbs); draw_core(gibbs);", "draw_core(gibbs); draw_base(gibbs);")),
+     ("learn/parameters.c", "draw_base(gibbs); draw_core(gibbs);", "draw_core(gibbs); draw_base(gibbs);")),
     ("wrong slot in pi",
-     ("learn/split.c", "gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;",
-      "gibbs->counts.prior[(forest->leaf_slot[s] % params->slots) * c + j] += n;")),
+     ("learn/split.c", "gibbs->counts.prior + phl_leaf_row(params, forest->leaf_slot[s]) * c;",
+      "gibbs->counts.prior + (forest->leaf_slot[s] % params->slots) * c;")),
     ("alpha/C instead of alpha lambda0",
-     ("learn/gibbs.c", "double base = log(gibbs->alpha) + gibbs->log_lambda0[j];",
+     ("learn/parameters.c", "double base = log(gibbs->alpha) + gibbs->log_lambda0[j];",
       "double base = log(gibbs->alpha) - log((double)c);")),
     ("1 % of moves wrong",
      ("learn/partition_moves.c", "return total >= 0.0 ||",
       "return phl_rng_bounded(rng, 100) == 0 || total >= 0.0 ||")),
     ("the parent factor omitted at one slot",
-     ("learn/split.c", "draw_margin(gibbs, forest->links[k].child, mode, z, n, rng, margin);",
-      "draw_margin(gibbs, forest->links[k].child, slot == 2 ? NULL : mode, z, n, rng, margin);")),
+     ("learn/split.c", "if (number != 0) {", "if (number != 0 && index->pair_row[pair] != 1) {")),
     ("stale counts",
-     ("learn/partition_moves.c", "} else if (!has_rows) {", "} else if (!has_rows || value == 1) {")),
+     ("learn/partition_moves.c", "partitions->own_slab[old * c + part->state] -= part->n;",
+      "partitions->own_slab[old * c + part->state] -= value == 1 ? 0 : part->n;")),
     # More.
+    ("stale totals",
+     ("learn/partition_moves.c", "partitions->own_slab_total[old] -= table->total;",
+      "partitions->own_slab_total[old] -= value == 1 ? 0 : table->total;")),
     ("1 % of reassignments wrong",
-     ("learn/partition_moves.c", "bool has_rows = partitions->n_touched > 0; forget_gathered(partitions); "
-      "if (place == PHL_NO_OUTCOME",
-      "bool has_rows = partitions->n_touched > 0; forget_gathered(partitions); "
+     ("learn/partition_moves.c", "(size_t)size + 1); if (place == PHL_NO_OUTCOME",
+      "(size_t)size + 1); "
       "if (!alone && phl_rng_bounded(rng, 100) == 0) { place = phl_rng_bounded(rng, size); } "
       "if (place == PHL_NO_OUTCOME")),
     ("Stirling numbers forgotten",
-     ("learn/partitions.c", "-partitions->prior.phi * size - phl_stirling_get(",
+     ("learn/partition_state.h", "-partitions->prior.phi * size - phl_stirling_get(",
       "-partitions->prior.phi * size - 0 * phl_stirling_get(")),
     ("wrong Hastings factor in split",
-     ("learn/partition_moves.c", "accept(split_gain(partitions, e, y), (members - 2) * log(2.0)",
-      "accept(split_gain(partitions, e, y), (members - 1) * log(2.0)")),
-    ("margins dealt in proportion",
-     ("learn/rows.c", "phl_multivariate_hypergeometric_draw(rng, have, length, part, taken);",
-      "(void)rng;" + PROPORTIONAL)),
+     ("learn/partition_moves.c", "accept(split_gain(partitions, y), (members - 2) * log(2.0)",
+      "accept(split_gain(partitions, y), (members - 1) * log(2.0)")),
+    ("a value weighed against its own counts",
+     ("learn/partition_moves.c", "partitions->slab_total[cell], y == own);",
+      "partitions->slab_total[cell], y == own && value != 1);")),
+    ("children dealt in proportion",
+     ("learn/slot_view.c", "if (n <= FEW) {", PROPORTIONAL + "if (n <= FEW) {")),
+    ("many children dealt in proportion",
+     ("learn/slot_view.c", "int64_t rest = total[y]; total[y] -= n;",
+      PROPORTIONAL + "int64_t rest = total[y]; total[y] -= n;")),
+    ("one child in 20 dealt to the first state",
+     ("learn/slot_view.c", "int64_t at = (int64_t)phl_rng_bounded(rng, (uint64_t)total[y]--);",
+      "int64_t at = (int64_t)phl_rng_bounded(rng, (uint64_t)total[y]--); "
+      "at = phl_rng_bounded(rng, 20) == 0 ? 0 : at;")),
+    ("children dealt with replacement",
+     ("learn/slot_view.c", "left[q]--; out[q]++;", "out[q]++;")),
+    ("dealing blind to the parent's state",
+     ("learn/slot_view.c", "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], entry->state,",
+      "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], view->entries[0].state,")),
+    ("dealt anew with other random numbers",
+     ("learn/partition_slot.c", "phl_rng again = partitions->open_rng;", "phl_rng again = *rng;")),
+    ("the first rows take all",
+     ("learn/slot_view.c",
+      "int64_t part = rest == 0 ? n : phl_hypergeometric_draw(rng, by_block[y], rest, n);",
+      "int64_t part = n < by_block[y] ? n : by_block[y]; (void)rng;")),
+    ("rows keep their cells after a reassignment",
+     ("learn/partition_moves.c", "partitions->changed = partitions->changed || alone || place == size ||",
+      "partitions->changed = partitions->changed || alone || place == size || value == 0 ||"),
+     ("learn/partition_moves.c", "partitions->view.first_table[value] != PHL_NO_TABLE; return PHL_OK;",
+      "false; return PHL_OK;")),
+    ("rows keep their cells after a split",
+     ("learn/partition_moves.c", "block[q] = size; } } partitions->changed = true;",
+      "block[q] = size; } }")),
+    ("rows keep their cells after a merge",
+     ("learn/partition_moves.c", "drop_block(partitions, w); partitions->changed = true;",
+      "drop_block(partitions, w);")),
+    ("slabs not moved when a block is dropped",
+     ("learn/partition_moves.c", "if (gone != last) {", "if (gone != last && gone != 0) {")),
+    ("a new block with old counts",
+     ("learn/partition_moves.c", "memset(partitions->own_slab + size * rests * c, 0, rests * c *",
+      "memset(partitions->own_slab + size * rests * c, 0, (rests - 1) * c *")),
+    ("live cells not surveyed",
+     ("learn/partition_slot.c", "phl_cells_survey(partitions); return PHL_OK;", "return PHL_OK;")),
+    ("a pair's children not reset",
+     ("learn/split.c", "memset(value, 0, c * sizeof *value);",
+      "memset(value, 0, (c - 1) * sizeof *value);")),
+    ("children counted as roots too",
+     ("learn/rows.c", "rows->free_times[forest->links[k].child] -= (int64_t)times[s];",
+      "rows->free_times[forest->links[k].child] -= times[s] > 1.0 ? 0 : (int64_t)times[s];")),
     ("bottom value ignored",
-     ("learn/partition_moves.c", "if (count == 0) { continue;",
-      "if (count == 0 || value == partitions->states) { continue;")),
+     ("learn/partition_moves.c", "if (partitions->moved[q] && allowed) {",
+      "if (partitions->moved[q] && allowed && q < partitions->states) {")),
+    ("empty slots not counted",
+     ("learn/slot_view.c", "if (left[j] > 0) {", "if (left[j] > 1) {")),
     ("layout of the core reversed",
      ("learn/partitions.c",
       "for (uint32_t e = partitions->n_eligible; e-- > 0;) { partitions->stride[e]",
@@ -91,28 +143,41 @@ FAULTS = [
      ("learn/partition_moves.c", "log_ratio / temperature + log_proposal",
       "(log_ratio + log_proposal) / temperature")),
     ("occurrences of a subtree in one state",
-     ("learn/split.c", "if (n == 1) {", "if (n >= 1) {"),
-     ("learn/split.c", "counts[phl_categorical_draw(rng, weights, c)] = 1;",
-      "counts[phl_categorical_draw(rng, weights, c)] = n;")),
+     ("learn/split.c", "if (n == 1) { to[pick(weights, count, rng)]++;",
+      "if (n >= 1) { to[pick(weights, count, rng)] += n;")),
+    ("occurrences divided: a binomial weight off",
+     ("learn/split.c", "(double)(n - others + 1) / (double)others",
+      "(double)(n - others) / (double)others")),
+    ("occurrences divided: the bound too high",
+     ("learn/split.c", "if (u > 1.0 - times * r) {", "if (u > 1.0 - 0.8 * times * r) {")),
     ("most active slots not heeded",
      ("learn/partitions.c", "active >= prior->slots_min && active <= prior->slots_max &&",
       "active >= prior->slots_min &&")),
+    ("absent labels weigh as one",
+     ("learn/parameters.c", "parameters[seen] = beta * (double)(rows - seen);", "parameters[seen] = beta;")),
+    ("absent labels share evenly",
+     ("learn/parameters.c", "parameters[i - seen] = gibbs->options.beta;",
+      "parameters[i - seen] = 1e9 * gibbs->options.beta;")),
+    ("pi of slots without leaves left flat",
+     ("learn/parameters.c", "if (!gibbs->has_leaf[l]) { draw_prior", "if (!gibbs->has_leaf[l] && false) { draw_prior")),
     ("rejected shapes not added",
-     ("learn/gibbs.c", "(k == 0 ? rejected : 0.0)", "(k == 0 ? 0.0 * rejected : 0.0)")),
+     ("learn/parameters.c", "(k == 0 ? rejected : 0.0)", "(k == 0 ? 0.0 * rejected : 0.0)")),
     ("alpha: Beta(alpha, n)",
-     ("learn/gibbs.c", "phl_log_beta_draw(&rng, gibbs->alpha + 1.0, total,",
+     ("learn/parameters.c", "phl_log_beta_draw(&rng, gibbs->alpha + 1.0, total,",
       "phl_log_beta_draw(&rng, gibbs->alpha, total,")),
     ("alpha0: Jacobian forgotten",
-     ("learn/gibbs.c", "- alpha0 + log_alpha0;", "- alpha0;")),
+     ("learn/parameters.c", "- alpha0 + log_alpha0;", "- alpha0;")),
     ("soft: empty slots not counted",
-     ("learn/split.c",
-      "gibbs->counts.mode[cells->free[f].mode][c * mode->size + cells->free[f].digit] += n;",
-      "gibbs->counts.mode[cells->free[f].mode][c * mode->size] += n;")),
+     ("learn/split.c", "gibbs->counts.mode[choice->free[f].mode][c * size + z] += n;",
+      "gibbs->counts.mode[choice->free[f].mode][c * size] += n;")),
     ("soft: delta instead of delta/k",
-     ("learn/gibbs.c", "gibbs->options.delta / mode->size,", "gibbs->options.delta,")),
+     ("learn/parameters.c", "gibbs->options.delta / mode->size,", "gibbs->options.delta,")),
     ("carry without the choice of slots",
      ("learn/partition_moves.c", "pick_slot(partitions, false, phl_rng_bounded(rng, inactive));",
       "pick_slot(partitions, false, 0 * phl_rng_bounded(rng, inactive));")),
+    ("carry to cells of before",
+     ("learn/partition_moves.c", "block[table->value] * layout->n_rest + layout->rest[table->rest];",
+      "block[table->value] * layout->n_rest + table->rest % layout->n_rest;")),
 ]
 
 
@@ -182,7 +247,10 @@ def try_fault(base, objects, name, edits):
                 text = plant(stream.read(), old, new, name)
             with open(path, "w", encoding="utf-8") as stream:
                 stream.write(text)
-        for file in {edit[0] for edit in edits}:
+        changed = {edit[0] for edit in edits}
+        if any(file.endswith(".h") for file in changed):  # whoever includes it
+            changed |= {file for file in library if file.startswith("learn/")}
+        for file in sorted(file for file in changed if file.endswith(".c")):
             library[file] = f"{folder}/{file.replace('/', '_')}.o"
             compile_source(f"{folder}/src/{file}", library[file], includes)
         said = []

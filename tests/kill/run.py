@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""tests/kill/run.py PHLOEM KILLS [INEX_KILLS DATA] - trainings that are killed and resumed.
+"""tests/kill/run.py PHLOEM SHORT_WRITES KILLS [INEX_KILLS DATA] - trainings killed and resumed.
 
 A tf training with a checkpoint after every iteration gets SIGKILL at a random moment, KILLS times on
 generated trees and INEX_KILLS times on the INEX05 files in DATA (left out, and said so, when they are
@@ -7,7 +7,8 @@ not there).  What it leaves can be read; every second time the resumed training 
 resumed to the end, on another number of threads, it has the same classes, draws, tensors and traces
 (but for seconds) as an undisturbed training.  Of 100 kills or more 9 of 10 go on from an iteration
 above 0, of fewer 7 of 10: the others came while the trees were read.
-Then the ways in which writing fails: a full disk, failing system calls (strace), two at a time.
+Then the ways in which writing fails: a full disk, failing system calls (strace), writes of fewer
+bytes than asked (SHORT_WRITES, the library made from short_writes.c), two at a time.
 TAP on standard output; the seed is printed and can be given as PHLOEM_TEST_SEED.
 """
 import os
@@ -22,6 +23,7 @@ import tempfile
 import time
 
 PHLOEM = os.path.abspath(sys.argv[1])
+SHORT_WRITES = os.path.abspath(sys.argv[2])
 SEED = int(os.environ.get("PHLOEM_TEST_SEED", time.time_ns() % 1000000))
 tests = 0
 failures = 0
@@ -41,8 +43,8 @@ def phloem(*words, **options):
     return subprocess.run([PHLOEM, *words], capture_output=True, text=True, **options)
 
 
-def rows(path, query):
-    run = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+def rows(path, query, mode="ro"):
+    run = sqlite3.connect(f"file:{path}?mode={mode}", uri=True)
     try:
         return run.execute(query).fetchall()
     finally:
@@ -61,8 +63,8 @@ CONTENT = [
 ]
 
 
-def content(path):
-    return [rows(path, query) for query in CONTENT]
+def content(path, mode="ro"):
+    return [rows(path, query, mode) for query in CONTENT]
 
 
 def beside(path):
@@ -238,9 +240,81 @@ def test_failing_calls(inputs, options, folder):
     report(not bad and failed > 0, f"failing calls: {failed} failures, {resumed} resumed", *bad)
 
 
+def with_short_write(words, run, at, then):
+    """The program with write number `at` of the run file, or of those beside it, cut in half: what came
+    of it, how many writes there were, how many short ones, how many failed."""
+    folder = os.path.dirname(run)
+    counts = folder + ".counts"
+    env = dict(os.environ, LD_PRELOAD=SHORT_WRITES, SHORT_WRITES_IN=folder, SHORT_WRITES_AT=str(at),
+               SHORT_WRITES_THEN=then, SHORT_WRITES_REPORT=counts)
+    done = phloem(*words, env=env)
+    with open(counts, encoding="ascii") as stream:
+        numbers = [int(word) for word in stream.read().split()]
+    os.remove(counts)
+    return done, *numbers
+
+
+def short_write_fault(train, run, at, then, old, expected):
+    """What was wrong, or None; and what came of it: the training "went on" to its end, it was "resumed",
+    or the old run was "kept"."""
+    done, _, shortened, failed = with_short_write(train, run, at, then)
+    if shortened != 1 or (failed > 0) != (then != "go on"):
+        return f"{shortened} short writes, {failed} failed", None
+    shown = phloem("show", run)
+    if shown.returncode != 0 or shown.stderr:
+        return f"show: exit {shown.returncode}: {shown.stderr}", None
+    if done.returncode == 0:  # also when only the last folding of the log had failed
+        good = not done.stderr and content(run, "rw") == expected
+        return None if good else f"{failed} failed, another run: {done.stderr}", "went on"
+    if done.returncode != 4 or "cannot write" not in done.stderr or done.stderr.count("\n") != 1:
+        return f"exit {done.returncode}: {done.stderr}", None
+    with open(run, "rb") as stream:
+        if stream.read() == old:
+            left = os.listdir(os.path.dirname(run))
+            return None if len(left) == 1 else f"left {left}", "kept"
+    again = with_short_write(["resume", run, "--quiet", "--checkpoint", "0"], run, at, "go on")[0]
+    left = os.listdir(os.path.dirname(run))
+    good = again.returncode == 0 and not again.stderr and content(run) == expected and len(left) == 1
+    return None if good else f"resume: exit {again.returncode}, left {left}: {again.stderr}", "resumed"
+
+
+def test_short_writes(inputs, options, folder, points):
+    """The n-th write writes half of its bytes; then all goes well, or the next one fails, or all."""
+    place = os.path.join(os.path.realpath(folder), "short")
+    run = os.path.join(place, "short.run")
+    train = ["train", *inputs, "-o", run, "--force", "--checkpoint", "0", "--quiet", "-j", "1",
+             *options]
+    os.mkdir(place)
+    phloem("train", *inputs, "-o", run, "--quiet", "--model", "sp", "--iterations", "3", check=True)
+    with open(run, "rb") as stream:
+        old = stream.read()
+    done, writes, shortened, _ = with_short_write(train, run, 0, "go on")
+    report(done.returncode == 0 and writes > 0 and shortened == 0,
+           f"short writes: {writes} writes of a run", done.stderr)
+    expected = content(run)
+    points = min(points, writes)
+    for then in ("go on", "EIO", "ENOSPC"):
+        bad, came = [], {"went on": 0, "resumed": 0, "kept": 0}
+        for point in range(points):
+            at = 1 + point * (writes - 1) // (points - 1)
+            shutil.rmtree(place)
+            os.mkdir(place)
+            with open(run, "wb") as stream:
+                stream.write(old)
+            fault, outcome = short_write_fault(train, run, at, then, old, expected)
+            if fault:
+                bad.append(f"write {at} of {writes}: {fault}")
+            else:
+                came[outcome] += 1
+        as_it_should = came["went on"] == points if then == "go on" else \
+            came["kept"] > 0 and came["resumed"] > points / 2
+        report(not bad and as_it_should, f"short writes, then {then}: " +
+               ", ".join(f"{count} {outcome}" for outcome, count in came.items()), *bad)
+
+
 def main():
-    kills = int(sys.argv[2])
-    inex_kills = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    kills = int(sys.argv[3])
+    inex_kills = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     chance = random.Random(SEED)
     print(f"# seed {SEED}")
     options = ["--model", "tf", "--states", "4", "--chains", "2", "--iterations", str(80 if kills < 20 else 150), "--keep", "5"]
@@ -254,8 +328,9 @@ def main():
         phloem("generate", "symm", "--trees-per-class", "8", "-o", few, "--quiet", check=True)
         test_full_disk([few], ["--model", "tf", "--states", "8", "--iterations", "60"], folder)
         test_failing_calls([few], small, folder)
+        test_short_writes([few], small, folder, 40 if kills < 20 else 400)
         if inex_kills:
-            data = sys.argv[4]
+            data = sys.argv[5]
             inex = os.path.join(data, "inex05") if os.path.isdir(os.path.join(data, "inex05")) else data
             found = sorted(os.path.join(place, name) for place, _, names in os.walk(inex)
                            for name in names if "inex05" in (place + name).lower()

@@ -294,6 +294,9 @@ static void test_plans(void **state)
          "\"clustering\":\"soft\"}",
          125},
         {"{\"learner\":\"gibbs\",\"iterations\":300,\"earlier\":[100],\"warmup\":50}", 50},
+        /* a seed larger than 2^63 */
+        {"{\"learner\":\"gibbs\",\"seed\":18364758544493064720,\"iterations\":100,\"warmup\":50}",
+         50},
         {"{}", (WARMUP + DRAWS) / 2}, /* does not say */
         {"no JSON", (WARMUP + DRAWS) / 2},
     };

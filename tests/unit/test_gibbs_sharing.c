@@ -4,13 +4,15 @@
  *  - exact law: the counts drawn for a small forest with repeated trees against all states of its
  * nodes, listed: chi-square with 400,000 draws a model, failing by chance with probability 1e-6;
  * with 500 degrees of freedom it has power 1/2 against probabilities off by 1.6 % (root mean
- * square, relative);
+ * square, relative); who has which child is dealt slot by slot by opening it.  The same for up to
+ * 30 occurrences of one tree of two nodes, whose joint states are multinomial;
  *  - sharing: first and second moments of all counts, shared against not shared, and first moments
  *    against the exact expectations; |z| > 5.5 fails, by chance with probability 3.8e-8 for each of
  * some 2,000 moments; with 10,000 draws power 1/2 against a shift of 0.08 standard deviations;
  *  - consistency: gibbs_fault (world.h) after every part of every step on random forests, exact;
  * and the traced figures against their formulas;
- *  - to the bit: any number of threads, weights for repetitions, a chain taken up.
+ *  - to the bit: any number of threads, weights for repetitions, a chain taken up, a chain looked
+ * at.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,15 +29,16 @@
 /* A chain with the parameters given. */
 static phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed)
 {
-    phl_gibbs_options options = {.alpha = 1.0,
-                                 .alpha0 = 1.0,
-                                 .beta = 1.0,
-                                 .gamma = 1.0,
-                                 .delta = 1.0,
-                                 .prior = {.phi = 1.0, .slots_max = 3, .core_max = 1000},
-                                 .anneal_start = 1.0,
-                                 .seed = seed,
-                                 .threads = 1};
+    phl_gibbs_options options = {
+        .alpha = 1.0,
+        .alpha0 = 1.0,
+        .beta = 1.0,
+        .gamma = 1.0,
+        .delta = 1.0,
+        .prior = {.phi = 1.0, .slots_max = params->n_modes > 0 ? 3 : 0, .core_max = 1000},
+        .anneal_start = 1.0,
+        .seed = seed,
+        .threads = 1};
     phl_mode *modes = must_alloc(params->n_modes, sizeof *modes);
     uint32_t *block = must_alloc((size_t)params->n_modes * (params->states + 1), sizeof *block);
     for (uint32_t a = 0; a < params->n_modes; a++) {
@@ -66,6 +69,23 @@ static phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t
     phl_free(block);
     phl_free(modes);
     return gibbs;
+}
+
+/* How many nodes in state j have value q in eligible slot e, out[j][q]: dealt by opening the slot.
+ */
+static void open_slot(phl_gibbs *gibbs, uint32_t e, phl_rng *rng, int64_t *out)
+{
+    const phl_slot_view *view = &gibbs->partitions->view;
+    size_t values = (size_t)gibbs->rows->states + 1;
+    memset(out, 0, (values - 1) * values * sizeof *out);
+    must(phl_partitions_open(gibbs->partitions, e, rng, error));
+    for (size_t t = 0; t < view->n_tables; t++) {
+        for (uint32_t i = 0; i < view->tables[t].n_parts; i++) {
+            const phl_slot_part *part = &view->parts[view->tables[t].first_part + i];
+            out[part->state * values + view->tables[t].value] += part->n;
+        }
+    }
+    must(phl_partitions_close(gibbs->partitions, rng, error));
 }
 
 /* Occurrences of each distinct subtree, weights counted. */
@@ -227,13 +247,8 @@ static void exact_law(void **state)
             memcpy(k.state, gibbs->counts.state, sizeof k.state);
             memcpy(k.cells, gibbs->partitions->cells,
                    gibbs->partitions->n_cells * sizeof k.cells[0]);
-            for (size_t r = 0; r < gibbs->rows->n_rows; r++) {
-                for (uint32_t e = 0; e < TINY_SLOTS; e++) {
-                    for (uint32_t q = 0; q <= TINY_STATES; q++) {
-                        k.pair[e][gibbs->rows->row[r].state][q] +=
-                            phl_rows_count(gibbs->rows, r, e, q);
-                    }
-                }
+            for (uint32_t e = 0; e < TINY_SLOTS; e++) {
+                open_slot(gibbs, e, &rng, k.pair[e][0]);
             }
             size_t at = find_key(&table, hash_key(&k));
             assert_true(at < table.n);
@@ -265,6 +280,136 @@ static void exact_law(void **state)
     phl_forest_free(forest);
 }
 
+/* ---- Many occurrences
+ * ------------------------------------------------------------------------------ */
+
+enum { MOST_JOINT = 9, MOST_CODES = 1 << 19 };
+
+/* Occurrences of the tree (a (b)), and its model: in `skewed` ones one state outdoes the others. */
+typedef struct crowd {
+    uint32_t states;
+    int64_t n;
+    bool active, skewed;
+} crowd;
+
+static phl_params *crowd_params(const crowd *of, phl_rng *rng)
+{
+    uint32_t block[4];
+    phl_mode mode = {.slot = 1, .size = 2, .block = block};
+    phl_params *params = NULL;
+    for (uint32_t q = 0; q <= of->states; q++) {
+        block[q] = q + 1 >= of->states; /* {0, ..}, {the last, empty} */
+    }
+    must(phl_params_create(PHL_TF, of->states, 1, 2, &mode, of->active, 0, &params, error));
+    random_tables(rng, ROWS_PLAIN, params);
+    for (size_t i = 0; of->skewed && i < params->core_rows; i++) {
+        for (size_t j = 0; j < of->states; j++) {
+            params->core[i * of->states + j] *= 0.1;
+            params->core[i * of->states + j] += j == i % of->states ? 0.9 : 0.0;
+        }
+    }
+    for (size_t j = 0; of->skewed && j < of->states; j++) {
+        params->prior[j] *= 0.1;
+        params->prior[j] += j == 1 ? 0.9 : 0.0;
+    }
+    phl_params_complete(params);
+    return params;
+}
+
+/* The multinomial law of how many have parent state j and child state q, by code: counts of all
+ * outcomes but the last, in base n + 1.  How many codes there are. */
+static size_t list_crowds(const crowd *of, const phl_params *params, double *law)
+{
+    size_t c = of->states, outcomes = c * c, codes = 1;
+    double p[MOST_JOINT], sum = 0.0, all = 0.0;
+    for (size_t i = 0; i < outcomes; i++) {
+        size_t j = i / c, q = i % c;
+        size_t cell = of->active ? params->modes[0].block[q] : 0;
+        p[i] = params->core[cell * c + j] * params->emission[j] * params->prior[q] *
+               params->emission[c + q]; /* label a at the parent, b at the child */
+        sum += p[i];
+        codes *= i > 0 ? (size_t)of->n + 1 : 1;
+    }
+    assert_true(codes <= MOST_CODES);
+    for (size_t code = 0; code < codes; code++) {
+        size_t rest = code;
+        double log_p = lgamma((double)of->n + 1.0), left = (double)of->n;
+        for (size_t i = outcomes; i-- > 0;) { /* the last outcome gets what is left */
+            double count = i > 0 ? (double)(rest % ((size_t)of->n + 1)) : left;
+            rest /= (size_t)of->n + 1;
+            left -= count;
+            log_p += count * log(p[i] / sum) - lgamma(fmax(count, 0.0) + 1.0);
+            log_p = count < 0.0 ? -INFINITY : log_p;
+        }
+        law[code] = exp(log_p);
+        all += law[code];
+    }
+    check_close(all, 1.0, 1e-9);
+    return codes;
+}
+
+static void many_occurrences(void **state)
+{
+    (void)state;
+    static double law[MOST_CODES];
+    static int64_t observed[MOST_CODES];
+    const crowd crowds[] = {{2, 12, true, false}, {2, 12, true, true},  {2, 30, true, false},
+                            {2, 30, true, true},  {3, 4, true, false},  {3, 4, true, true},
+                            {2, 12, false, true}, {2, 30, false, false}};
+    for (size_t k = 0; k < sizeof crowds / sizeof *crowds; k++) {
+        const crowd *of = &crowds[k];
+        size_t c = of->states;
+        phl_rng rng;
+        phl_rng_init(&rng, SEED, PURPOSE, 7, k, 0);
+        phl_builder *builder = new_builder(false);
+        const shape tree = {.size = 2, .slot = {1, 1}};
+        const char *const labels[] = {letter[0], letter[1]};
+        add_tree(builder, &tree, labels, (double)of->n, NULL);
+        phl_forest *forest = finish_forest(builder);
+        phl_params *params = crowd_params(of, &rng);
+        prepared p = prepare(forest, &forest->labels, params, 1);
+        phl_gibbs *gibbs = chain_of(&p, params, SEED + k);
+        assert_int_equal(gibbs->params->n_modes, of->active);
+        size_t codes = list_crowds(of, params, law), draws = affordable(200000);
+        memset(observed, 0, sizeof observed);
+        for (size_t i = 0; i < draws; i++) {
+            int64_t joint[3 * 4];
+            size_t code = 0;
+            gibbs->iteration = i;
+            must(phl_gibbs_draw_states(gibbs, error));
+            open_slot(gibbs, 0, &rng, joint);
+            for (size_t j = 1; j < c * c; j++) {
+                code = code * ((size_t)of->n + 1) + (size_t)joint[j / c * (c + 1) + j % c];
+            }
+            assert_true(law[code] > 0.0);
+            observed[code]++;
+        }
+        double sum = 0.0, pooled = 0.0, seen = 0.0, freedom = -1.0;
+        for (size_t i = 0; i < codes; i++) {
+            double expected = law[i] * (double)draws, off = (double)observed[i] - expected;
+            if (expected >= 10.0) {
+                sum += off * off / expected;
+                freedom += 1.0;
+            } else {
+                pooled += expected;
+                seen += (double)observed[i];
+            }
+        }
+        sum += pooled >= 10.0 ? (seen - pooled) * (seen - pooled) / pooled : 0.0;
+        freedom += pooled >= 10.0;
+        double chance = check_gamma_tail(freedom / 2.0, log(sum / 2.0));
+        print_message("  %lld occurrences, C = %zu, %s, %s: seed %u, %zu draws, chi-square %.1f / "
+                      "%.0f, chance %.2g\n",
+                      (long long)of->n, c, of->active ? "active" : "not active",
+                      of->skewed ? "skewed" : "even", SEED, draws, sum, freedom, chance);
+        assert_true(chance > 1e-6);
+        phl_gibbs_free(gibbs);
+        unprepare(&p);
+        phl_params_free(params);
+        phl_forest_free(forest);
+    }
+}
+
 /* ---- Sharing on and off
  * ---------------------------------------------------------------------------- */
 
@@ -277,7 +422,7 @@ typedef struct moments {
 } moments;
 
 /* All counts of a chain that do not depend on how subtrees are numbered. */
-static size_t figures_of(const phl_gibbs *gibbs, double *figure)
+static size_t figures_of(phl_gibbs *gibbs, phl_rng *rng, double *figure)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states, n = 0;
@@ -296,17 +441,12 @@ static size_t figures_of(const phl_gibbs *gibbs, double *figure)
             figure[n++] = (double)gibbs->counts.mode[a][i];
         }
     }
-    const phl_rows *rows = gibbs->rows;
-    size_t first = n;
-    for (uint32_t e = 0; !params->soft && e < rows->n_eligible; e++) {
+    for (uint32_t e = 0; !params->soft && e < gibbs->rows->n_eligible; e++) {
+        int64_t joint[MOST_FIGURES];
+        assert_true(c * (c + 1) <= MOST_FIGURES);
+        open_slot(gibbs, e, rng, joint);
         for (size_t i = 0; i < c * (c + 1); i++) {
-            figure[n++] = 0.0;
-        }
-        for (size_t r = 0; r < rows->n_rows; r++) {
-            for (uint32_t q = 0; q <= c; q++) {
-                figure[first + (e * c + rows->row[r].state) * (c + 1) + q] +=
-                    (double)phl_rows_count(rows, r, e, q);
-            }
+            figure[n++] = (double)joint[i];
         }
     }
     assert_true(n <= MOST_FIGURES);
@@ -317,11 +457,13 @@ static void draw_moments(phl_gibbs *gibbs, size_t draws, moments *m)
 {
     static const size_t shift[SHIFTS] = {0, 1, 4, 11};
     double figure[MOST_FIGURES];
+    phl_rng rng;
+    phl_rng_init(&rng, gibbs->options.seed, PURPOSE, 6, 0, 0);
     memset(m, 0, sizeof *m);
     for (size_t i = 0; i < draws; i++) {
         gibbs->iteration = i;
         must(phl_gibbs_draw_states(gibbs, error));
-        m->n = figures_of(gibbs, figure);
+        m->n = figures_of(gibbs, &rng, figure);
         for (size_t f = 0; f < m->n; f++) {
             m->sum[f] += figure[f] / (double)draws;
             m->square[f] += figure[f] * figure[f] / (double)draws;
@@ -577,7 +719,8 @@ static void consistency(void **state)
         uint32_t *label_row = NULL;
         must(phl_index_create(forest, forest->max_slot, false, &index, error));
         must(phl_map_labels(forest, &forest->labels, &label_row, error));
-        must(phl_gibbs_create(index, label_row, states, (uint32_t)forest->labels.count, NULL, 0,
+        must(phl_gibbs_create(index, label_row, states,
+                              (uint32_t)forest->labels.count + random_below(&rng, 3), NULL, 0,
                               &options, &gibbs, error));
         for (int m = 0; m < 40; m++) {
             double temperature = phl_gibbs_temperature(&options, gibbs->iteration);
@@ -622,13 +765,14 @@ typedef struct setup {
     phl_gibbs *gibbs;
 } setup;
 
+/* The model has labels and a slot that the trees do not have. */
 static setup set_up(phl_forest *forest, const phl_gibbs_options *options, uint32_t states)
 {
     setup made = {.forest = forest};
-    must(phl_index_create(forest, forest->max_slot, false, &made.index, error));
+    must(phl_index_create(forest, forest->max_slot + 1, false, &made.index, error));
     must(phl_map_labels(forest, &forest->labels, &made.label_row, error));
-    must(phl_gibbs_create(made.index, made.label_row, states, (uint32_t)forest->labels.count, NULL,
-                          0, options, &made.gibbs, error));
+    must(phl_gibbs_create(made.index, made.label_row, states, (uint32_t)forest->labels.count + 2,
+                          NULL, 0, options, &made.gibbs, error));
     return made;
 }
 
@@ -803,15 +947,56 @@ static void taken_up(void **state)
     }
 }
 
+/* Looking at the parameters, which draws those that no step needs, does not change the chain, and
+ * looking again does not change them. */
+static void looked_at(void **state)
+{
+    (void)state;
+    phl_gibbs_options options = plain_options();
+    setup made[2];
+    for (int k = 0; k < 2; k++) {
+        phl_rng rng;
+        phl_rng_init(&rng, SEED, PURPOSE, 8, 0, 0);
+        made[k] = set_up(varied_forest(&rng, 30, 9), &options, 3);
+    }
+    const phl_params *params = made[0].gibbs->params;
+    for (int i = 0; i < 12; i++) {
+        for (int k = 0; k < 2; k++) {
+            if (i == 8) {
+                must(phl_gibbs_soften(made[k].gibbs, error));
+            }
+            must(phl_gibbs_step(made[k].gibbs, error));
+        }
+        const double *label = params->emission + (size_t)params->labels * params->states;
+        const double *slot = params->prior + (size_t)(params->slots - 1) * params->states;
+        double before[2] = {*label, *slot};
+        phl_gibbs_expand(made[0].gibbs);
+        double after[2] = {*label, *slot};
+        assert_true(after[0] != before[0] && after[1] != before[1]);
+        phl_gibbs_expand(made[0].gibbs);
+        assert_memory_equal(label, &after[0], sizeof *label);
+        assert_memory_equal(slot, &after[1], sizeof *slot);
+        must_hold(made[0].gibbs, made[0].forest->multiplicity, 0, "a look");
+        if (i % 3 == 2) {
+            phl_gibbs_expand(made[1].gibbs);
+            assert_same(made[0].gibbs, made[1].gibbs);
+        }
+    }
+    tear_down(&made[0]);
+    tear_down(&made[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_law),
+        cmocka_unit_test(many_occurrences),
         cmocka_unit_test(sharing),
         cmocka_unit_test(consistency),
         cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(weights_are_repetitions),
         cmocka_unit_test(taken_up),
+        cmocka_unit_test(looked_at),
     };
     return cmocka_run_group_tests_name("gibbs_sharing", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* test_resume.c - trainings that are interrupted, killed, starved of room, extended: the run is the
  * one that an undisturbed training gives, to the bit. */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,18 +75,24 @@ static phl_train_options options_of(const struct setting *setting)
     return options;
 }
 
+enum { MOST_CLASSES = 8 };
+
 /* Called by a training: ends it, one way or another, after so many iterations. */
 struct stopper {
     size_t left; /* iterations until it acts */
     bool kill;   /* end the process, as SIGKILL does */
     bool stop;
     void (*look)(void); /* called then, if given */
+    bool told[MOST_CLASSES];
+    double rhat[MOST_CLASSES]; /* as told last */
 };
 
 static void on_progress(const phl_progress *progress, void *context)
 {
-    (void)progress;
     struct stopper *stopper = context;
+    assert_true(progress->classes <= MOST_CLASSES);
+    stopper->told[progress->class_index] = true;
+    stopper->rhat[progress->class_index] = progress->rhat;
     if (stopper->left > 0 && --stopper->left == 0) {
         if (stopper->kill) {
             _exit(9);
@@ -163,6 +170,22 @@ static void check_run(const struct setting *setting, phl_run *expected, phl_run 
     phl_run_free(stored);
 }
 
+/* R-hat was told last as a diagnosis has it, over the iterations before an interruption too. */
+static void check_rhat(const phl_run *run, const struct stopper *stopper)
+{
+    phl_diagnosis diagnosis;
+    phl_error error = {0};
+    must(phl_diagnose(run, NULL, &diagnosis, &error), &error);
+    for (size_t i = 0; i < diagnosis.n_classes; i++) {
+        double rhat = diagnosis.learner == PHL_LEARNER_GIBBS
+                          ? diagnosis.classes[i].quantities[PHL_LOG_JOINT].rhat
+                          : (double)NAN;
+        assert_true(!stopper->told[i] || stopper->rhat[i] == rhat ||
+                    (isnan(stopper->rhat[i]) && isnan(rhat)));
+    }
+    phl_diagnosis_clear(&diagnosis);
+}
+
 static bool is_interrupted(const phl_run *run)
 {
     bool found = false;
@@ -237,6 +260,7 @@ static void test_cancelled(void **state)
                 must(resume(path, 1 + (int)phl_rng_bounded(&rng, 3), 0, &stopper, &run, &error),
                      &error);
             }
+            check_rhat(run, &stopper);
             check_run(&settings[s], expected, run, path);
             phl_run_free(run);
             empty_folder();

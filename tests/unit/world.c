@@ -435,57 +435,64 @@ void world_set_parameters(const world *w, phl_gibbs *gibbs)
         }
     }
     phl_params_complete(params);
+    gibbs->expanded = true; /* labels and slots that the trees do not have are here too */
     gibbs->alpha = w->alpha;
     gibbs->alpha0 = w->alpha0;
     memcpy(gibbs->log_lambda0, w->log_lambda0, sizeof w->log_lambda0);
     world_set_shape_counts(w, gibbs);
 }
 
-/* Do two occurrences belong to one row: the same subtree, state and blocks in active slots? */
-static bool same_row(const world *w, int u, int v)
+static size_t cell_of(const world *w, int u)
 {
-    bool same = w->subtree[u] == w->subtree[v] && w->state[u] == w->state[v];
-    for (int e = 0; same && e < W_ELIGIBLE; e++) {
-        same = w->size[e] == 1 ||
-               w->block[e][child_value(w, u, e)] == w->block[e][child_value(w, v, e)];
+    size_t cell = 0;
+    for (int e = 0; e < W_ELIGIBLE; e++) {
+        cell = cell * w->size[e] + w->block[e][child_value(w, u, e)];
     }
-    return same;
+    return cell;
 }
 
+/* The pair of subtree s with its child in eligible slot e, or PHL_NO_PAIR. */
+static uint32_t pair_of(const world *w, uint32_t s, int e)
+{
+    uint32_t pair = PHL_NO_PAIR;
+    for (uint64_t k = w->forest->first_link[s]; k < w->forest->first_link[s + 1]; k++) {
+        pair = w->forest->links[k].slot == (uint32_t)e + 1 ? w->index->link_pair[k] : pair;
+    }
+    return pair;
+}
+
+/* Rows: one occurrence each, or all of a subtree, state and cell; and the children of every pair.
+ */
 static void set_rows(const world *w, phl_gibbs *gibbs, bool apart)
 {
     const skeleton *bones = w->bones;
     phl_rows *rows = gibbs->rows;
     bool done[W_NODES] = {false};
     phl_rows_reset(rows);
+    memset(rows->value, 0, w->index->n_pairs * W_STATES * sizeof *rows->value);
     for (int u = 0; u < bones->n_nodes; u++) {
-        if (bones->leaf[u] || done[u]) {
+        if (bones->leaf[u]) {
             continue;
         }
-        int64_t n = 0, margin[W_ELIGIBLE][W_VALUES] = {{0}};
-        for (int v = u; v < (apart ? u + 1 : bones->n_nodes); v++) {
-            if (!bones->leaf[v] && !done[v] && same_row(w, u, v)) {
-                done[v] = true;
-                n++;
-                for (int e = 0; e < W_ELIGIBLE; e++) {
-                    margin[e][child_value(w, v, e)]++;
-                }
+        for (int e = 0; e < W_ELIGIBLE; e++) {
+            if (bones->child[u][e + 1] >= 0) {
+                rows->value[pair_of(w, w->subtree[u], e) * W_STATES +
+                            (uint32_t)child_value(w, u, e)]++;
             }
         }
-        must(phl_rows_add(rows, w->subtree[u], (uint32_t)w->state[u], n, error));
-        for (int e = 0; e < W_ELIGIBLE; e++) {
-            if (bones->child[u][e + 1] < 0) {
-                continue;
-            }
-            for (uint32_t q = 0; q < W_STATES; q++) {
-                if (margin[e][q] > 0) {
-                    must(phl_rows_add_entry(rows, q, margin[e][q], error));
-                }
-            }
-            must(phl_rows_end_margin(rows, error));
+        int64_t n = 0;
+        size_t cell = cell_of(w, u);
+        for (int v = u; !done[u] && v < (apart ? u + 1 : bones->n_nodes); v++) {
+            bool same = !bones->leaf[v] && w->subtree[u] == w->subtree[v] &&
+                        w->state[u] == w->state[v] && cell == cell_of(w, v);
+            n += same;
+            done[v] = done[v] || (same && v > u);
+        }
+        if (n > 0) {
+            must(
+                phl_rows_add(rows, w->subtree[u], (uint32_t)w->state[u], (uint32_t)cell, n, error));
         }
     }
-    must(phl_rows_index(rows, error));
     must(phl_partitions_count(gibbs->partitions, error));
 }
 
@@ -561,11 +568,37 @@ void picture_of_world(picture *p, const world *w)
         row->n = 1;
         for (int e = 0; e < W_ELIGIBLE; e++) {
             int q = child_value(w, u, e);
-            row->margin[e][q] = 1;
+            row->margin[e][q] = 1.0;
             row->cell = row->cell * w->size[e] + w->shown[u][e];
             p->mode_count[e][q][w->shown[u][e]]++;
         }
         p->core_count[row->cell][w->state[u]]++;
+    }
+}
+
+/* The children of a row in eligible slot e, expected: as those of its pair in the block it shows.
+ */
+static void expect_margin(const picture *p, const phl_rows *rows, picture_row *row, int e)
+{
+    uint32_t pair = pair_of(p->w, row->subtree, e);
+    if (pair == PHL_NO_PAIR) {
+        row->margin[e][W_STATES] = (double)row->n;
+        return;
+    }
+    size_t below = 1;
+    for (int l = e + 1; l < W_ELIGIBLE; l++) {
+        below *= p->size[l];
+    }
+    size_t shown = row->cell / below % p->size[e];
+    const int64_t *value = rows->value + (size_t)pair * W_STATES;
+    double children = 0.0;
+    for (uint32_t q = 0; q < W_STATES; q++) {
+        children += p->block[e][q] == shown ? (double)value[q] : 0.0;
+    }
+    for (uint32_t q = 0; q < W_STATES; q++) {
+        row->margin[e][q] = p->block[e][q] == shown && value[q] > 0
+                                ? (double)row->n * (double)value[q] / children
+                                : 0.0;
     }
 }
 
@@ -594,17 +627,16 @@ static void hidden_of_gibbs(picture *p, const phl_gibbs *gibbs)
         p->row[r].state = rows->row[r].state;
         p->row[r].n = rows->row[r].n;
         p->row[r].cell = rows->row[r].cell;
-        for (uint32_t e = 0; e < W_ELIGIBLE; e++) {
-            for (uint32_t q = 0; q < W_VALUES; q++) {
-                p->row[r].margin[e][q] = phl_rows_count(rows, r, e, q);
-            }
+        for (int e = 0; e < W_ELIGIBLE; e++) {
+            expect_margin(p, rows, &p->row[r], e);
         }
     }
 }
 
-void picture_of_gibbs(picture *p, const world *w, const phl_gibbs *gibbs)
+void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
+    phl_gibbs_expand(gibbs);
     memset(p, 0, sizeof *p);
     p->w = w;
     p->soft = params->soft;

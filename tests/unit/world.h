@@ -16,9 +16,9 @@
 enum {
     W_STATES = 3,
     W_VALUES = W_STATES + 1, /* child values, the empty slot last */
-    W_SLOTS = 4,
-    W_ELIGIBLE = 3, /* slot 4 is filled too rarely */
-    W_LABELS = 2,
+    W_SLOTS = 5,
+    W_ELIGIBLE = 3, /* slot 4 is filled too rarely, slot 5 never */
+    W_LABELS = 4,
     W_SYMBOLS = W_LABELS + 1, /* the unseen symbol last */
     W_NODES = 80,
     W_TREES = 24,
@@ -105,14 +105,17 @@ enum {
     ON_MODES = 64,
     ON_CONCENTRATION = 128,
     ON_SHAPE = 256,
-    ON_JOINT = 512, /* an expectation given the rows: changes when rows are cut, but not its mean */
+    ON_JOINT =
+        512, /* expected given rows and pairs: changes with what they keep, but not its mean */
 };
 
+/* margin: how many have a child in that state; what is not known counts as expected, every way of
+ * giving the children of a pair to parents that show their block being as likely. */
 typedef struct picture_row {
     uint32_t subtree, state;
     int64_t n;
     size_t cell;
-    int64_t margin[W_ELIGIBLE][W_VALUES];
+    double margin[W_ELIGIBLE][W_VALUES];
 } picture_row;
 
 typedef struct picture {
@@ -134,7 +137,7 @@ typedef struct picture {
 } picture;
 
 void picture_of_world(picture *p, const world *w);
-void picture_of_gibbs(picture *p, const world *w, const phl_gibbs *gibbs);
+void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs);
 
 enum { MAX_FEATURES = 96 };
 
@@ -150,9 +153,14 @@ size_t picture_features(const picture *p, feature *features);
 /* ---- What must hold in every state of a chain --------------------------------------------------
  */
 
-/* NULL, or what is wrong: counts add up, margins sum to n and lie in one block of active slots,
- * cells are those of the rows, lists are complete, partitions are partitions within their confines.
- * multiplicity: occurrences of each distinct subtree. */
+/* NULL, or what is wrong: partitions are partitions within their confines, no slot is open, every
+ * row is in the chain of its subtree, cells are those of the rows, and the children of every pair
+ * are, by block, as many as its parents show. */
+const char *partitions_fault(const phl_partitions *partitions);
+
+/* The same, and: tables are those of the states, the states of a subtree those of its rows, and of
+ * its pairs and the occurrences that belong to none.  multiplicity: occurrences of each distinct
+ * subtree. */
 const char *gibbs_fault(const phl_gibbs *gibbs, const int64_t *multiplicity);
 
 /* Repetitions a statistical test can afford: all of them, a tenth under a sanitizer, a fiftieth

@@ -83,107 +83,160 @@ static const char *partition_fault(const phl_partitions *partitions)
     return NULL;
 }
 
-/* Is each value of a row in the list of its slot, and no row there twice? */
-static const char *list_fault(const phl_rows *rows)
+/* Is every row in the chain of its subtree, once? */
+static const char *chain_fault(const phl_rows *rows)
 {
-    size_t values = (size_t)rows->states + 1;
-    uint8_t *listed = must_alloc(rows->n_rows * values + 1, 1);
-    bool complete = true, once = true;
-    for (uint32_t e = 0; e < rows->n_eligible; e++) {
-        memset(listed, 0, rows->n_rows * values);
-        for (uint32_t q = 0; q < values; q++) {
-            const phl_row_list *list = phl_rows_list(rows, e, q);
-            for (size_t i = 0; i < list->count; i++) {
-                once = once && listed[list->rows[i] * values + q]++ == 0;
-            }
-        }
-        for (size_t r = 0; r < rows->n_rows; r++) {
-            for (uint32_t q = 0; q < values; q++) {
-                complete =
-                    complete && (phl_rows_count(rows, r, e, q) == 0 || listed[r * values + q]);
-            }
+    size_t n = rows->index->forest->n_subtrees, listed = 0;
+    for (size_t s = 0; s < n; s++) {
+        for (uint32_t r = rows->first_row[s]; r != PHL_NO_ROW; r = rows->row[r].next) {
+            demand(r < rows->n_rows);
+            demand(rows->row[r].subtree == s);
+            demand(++listed <= rows->n_rows);
         }
     }
-    phl_free(listed);
-    demand(complete);
-    demand(once);
+    demand(listed == rows->n_rows);
     return NULL;
 }
 
-/* Rows against states, partitions and cells.  given: [n][C] to hold how often children got states.
- */
-static const char *row_fault(const phl_gibbs *gibbs, int64_t *cells, int64_t *of_subtree)
+/* Eligible slot e: the block every row shows there is that of the empty value if it has no child;
+ * otherwise the children of its pair, by block, are as many as the rows say.  shown: [n_pairs][C +
+ * 1] at 0. */
+static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int64_t *shown)
 {
-    const phl_rows *rows = gibbs->rows;
-    const phl_partitions *partitions = gibbs->partitions;
-    const phl_forest *forest = gibbs->index->forest;
-    size_t c = rows->states, values = c + 1;
+    const phl_rows *rows = partitions->rows;
+    const phl_index *index = rows->index;
+    const phl_forest *forest = index->forest;
+    size_t c = rows->states, values = c + 1, below = 1;
+    const uint32_t *block = partitions->block + e * values;
+    for (uint32_t l = e + 1; l < rows->n_eligible; l++) {
+        below *= partitions->size[l];
+    }
     for (size_t r = 0; r < rows->n_rows; r++) {
         const phl_row *row = &rows->row[r];
-        size_t cell = 0;
-        demand(row->n > 0);
-        demand(forest->leaf_slot[row->subtree] == 0);
-        for (uint32_t e = 0; e < rows->n_eligible; e++) {
-            const uint32_t *block = partitions->block + e * values;
-            int64_t total = 0;
-            uint32_t shown = UINT32_MAX;
-            bool one_block = true;
-            for (uint32_t q = 0; q < values; q++) {
-                int64_t count = phl_rows_count(rows, r, e, q);
-                demand(count >= 0);
-                total += count;
-                one_block = one_block && (count == 0 || shown == UINT32_MAX || shown == block[q]);
-                shown = count > 0 ? block[q] : shown;
-            }
-            demand(total == row->n);
-            demand(one_block);
-            cell = cell * partitions->size[e] + shown;
+        size_t digit = row->cell / below % partitions->size[e];
+        uint32_t pair = PHL_NO_PAIR;
+        for (uint64_t k = forest->first_link[row->subtree];
+             k < forest->first_link[row->subtree + 1]; k++) {
+            pair = forest->links[k].slot == rows->eligible[e] ? index->link_pair[k] : pair;
         }
-        demand(row->cell == cell);
-        cells[cell * c + row->state] += row->n;
-        of_subtree[row->subtree * c + row->state] += row->n;
+        demand(pair != PHL_NO_PAIR || digit == block[c]);
+        if (pair != PHL_NO_PAIR) {
+            shown[pair * values + digit] += row->n;
+        }
     }
-    for (size_t i = 0; i < partitions->n_cells * c; i++) {
-        demand(cells[i] == partitions->cells[i]);
+    for (uint32_t pair = 0; pair < index->n_pairs; pair++) {
+        if (index->pair_row[pair] + 1 != rows->eligible[e]) {
+            continue;
+        }
+        const int64_t *value = rows->value + pair * c;
+        for (size_t q = 0; q < c; q++) {
+            demand(value[q] >= 0);
+            shown[pair * values + block[q]] -= value[q];
+        }
+        for (size_t y = 0; y < values; y++) {
+            bool children_as_the_rows_say = shown[pair * values + y] == 0;
+            demand(children_as_the_rows_say);
+        }
+    }
+    return NULL;
+}
+
+/* Cells against rows.  cells: [n_cells][C] at 0. */
+static const char *cell_fault(const phl_partitions *partitions, int64_t *cells)
+{
+    const phl_rows *rows = partitions->rows;
+    size_t c = rows->states, live = 0;
+    for (size_t r = 0; r < rows->n_rows; r++) {
+        const phl_row *row = &rows->row[r];
+        demand(row->n > 0);
+        demand(row->state < c);
+        demand(row->cell < partitions->n_cells);
+        demand(rows->index->forest->leaf_slot[row->subtree] == 0);
+        cells[row->cell * c + row->state] += row->n;
+    }
+    for (size_t z = 0; z < partitions->n_cells; z++) {
+        int64_t total = 0;
+        for (size_t j = 0; j < c; j++) {
+            bool cell_as_the_rows_say = cells[z * c + j] == partitions->cells[z * c + j];
+            demand(cell_as_the_rows_say);
+            total += cells[z * c + j];
+        }
+        demand(partitions->totals[z] == total);
+        if (total > 0) {
+            demand(live < partitions->n_live && partitions->live[live] == z);
+            live++;
+        }
+    }
+    demand(partitions->n_live == live);
+    return NULL;
+}
+
+const char *partitions_fault(const phl_partitions *partitions)
+{
+    const phl_rows *rows = partitions->rows;
+    size_t c = rows->states;
+    demand(!partitions->is_open);
+    const char *fault = partition_fault(partitions);
+    fault = fault == NULL ? chain_fault(rows) : fault;
+    if (fault != NULL) {
+        return fault;
+    }
+    int64_t *cells = must_alloc(partitions->n_cells * c, sizeof *cells);
+    int64_t *shown = must_alloc(rows->index->n_pairs * (c + 1), sizeof *shown);
+    fault = cell_fault(partitions, cells);
+    for (uint32_t e = 0; fault == NULL && e < rows->n_eligible; e++) {
+        fault = slot_fault(partitions, e, shown);
+    }
+    phl_free(shown);
+    phl_free(cells);
+    return fault;
+}
+
+static bool is_eligible(const phl_rows *rows, uint32_t slot)
+{
+    bool eligible = false;
+    for (uint32_t e = 0; e < rows->n_eligible; e++) {
+        eligible = eligible || rows->eligible[e] == slot;
+    }
+    return eligible;
+}
+
+/* Rows and pairs against the states of every subtree: of its occurrences, those in eligible slots
+ * are in the states its pairs say, and the others make up the rest.  counts: [n][C] at 0; others:
+ * [n] multiplicity. */
+static const char *state_fault(const phl_gibbs *gibbs, const int64_t *multiplicity, int64_t *counts,
+                               int64_t *others)
+{
+    const phl_rows *rows = gibbs->rows;
+    const phl_index *index = gibbs->index;
+    const phl_forest *forest = index->forest;
+    size_t c = rows->states;
+    for (size_t r = 0; r < rows->n_rows; r++) {
+        counts[rows->row[r].subtree * c + rows->row[r].state] += rows->row[r].n;
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
         for (size_t j = 0; forest->leaf_slot[s] == 0 && j < c; j++) {
-            demand(of_subtree[s * c + j] == gibbs->counts.state[s * c + j]);
+            bool rows_as_the_states_say = counts[s * c + j] == gibbs->counts.state[s * c + j];
+            demand(rows_as_the_states_say);
+        }
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            others[forest->links[k].child] -=
+                is_eligible(rows, forest->links[k].slot) ? multiplicity[s] : 0;
         }
     }
-    return NULL;
-}
-
-/* Children of eligible slots in the margins: not more than there are, and all of them where a
- * subtree is never a root nor in another slot. */
-static const char *child_fault(const phl_gibbs *gibbs, int64_t *given, bool *elsewhere)
-{
-    const phl_rows *rows = gibbs->rows;
-    const phl_forest *forest = gibbs->index->forest;
-    size_t c = rows->states;
     for (size_t s = 0; s < forest->n_subtrees; s++) {
-        elsewhere[s] = elsewhere[s] || gibbs->root_count[s] > 0;
-        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-            bool eligible = false;
-            for (uint32_t e = 0; e < rows->n_eligible; e++) {
-                eligible = eligible || rows->eligible[e] == forest->links[k].slot;
+        for (size_t j = 0; j < c; j++) {
+            int64_t left = gibbs->counts.state[s * c + j];
+            for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
+                left -=
+                    is_eligible(rows, index->pair_row[pair] + 1) ? rows->value[pair * c + j] : 0;
             }
-            elsewhere[forest->links[k].child] = elsewhere[forest->links[k].child] || !eligible;
+            bool no_more_children_than_there_are = left >= 0;
+            demand(no_more_children_than_there_are);
+            others[s] -= left;
         }
-    }
-    for (size_t r = 0; r < rows->n_rows; r++) {
-        uint32_t s = rows->row[r].subtree;
-        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-            for (uint32_t e = 0; e < rows->n_eligible; e++) {
-                for (uint32_t q = 0; rows->eligible[e] == forest->links[k].slot && q < c; q++) {
-                    given[forest->links[k].child * c + q] += phl_rows_count(rows, r, e, q);
-                }
-            }
-        }
-    }
-    for (size_t i = 0; i < forest->n_subtrees * c; i++) {
-        demand(given[i] <= gibbs->counts.state[i]);
-        demand(elsewhere[i / c] || given[i] == gibbs->counts.state[i]);
+        bool all_occurrences_accounted_for = others[s] == 0;
+        demand(all_occurrences_accounted_for);
     }
     return NULL;
 }
@@ -215,20 +268,15 @@ const char *gibbs_fault(const phl_gibbs *gibbs, const int64_t *multiplicity)
         }
         return NULL;
     }
-    fault = partition_fault(gibbs->partitions);
+    fault = partitions_fault(gibbs->partitions);
     if (fault != NULL) {
         return fault;
     }
-    int64_t *cells = must_alloc(gibbs->partitions->n_cells * c, sizeof *cells);
     int64_t *counts = must_alloc(forest->n_subtrees * c, sizeof *counts);
-    int64_t *given = must_alloc(forest->n_subtrees * c, sizeof *given);
-    bool *elsewhere = must_alloc(forest->n_subtrees, sizeof *elsewhere);
-    fault = row_fault(gibbs, cells, counts);
-    fault = fault == NULL ? child_fault(gibbs, given, elsewhere) : fault;
-    fault = fault == NULL ? list_fault(gibbs->rows) : fault;
-    phl_free(elsewhere);
-    phl_free(given);
+    int64_t *others = must_alloc(forest->n_subtrees, sizeof *others);
+    memcpy(others, multiplicity, forest->n_subtrees * sizeof *others);
+    fault = state_fault(gibbs, multiplicity, counts, others);
+    phl_free(others);
     phl_free(counts);
-    phl_free(cells);
     return fault;
 }

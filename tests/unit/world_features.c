@@ -100,6 +100,15 @@ static void table_features(const picture *p, feature_list *list)
         product += p->b[j][0] * p->lambda0[j];
         norm0 += p->lambda0[j] * p->lambda0[j];
     }
+    double absent = 0.0, apart = 0.0;
+    for (int x = 0; x < W_SYMBOLS; x++) {
+        for (int j = 0; of_label[x] == 0.0 && j < W_STATES; j++) {
+            absent += p->b[j][x] / W_STATES;
+            apart += p->b[j][x] * p->b[j][x] / W_STATES;
+        }
+    }
+    add(list, ON_EMISSION, absent, "b of labels the trees do not have", -1);
+    add(list, ON_EMISSION, apart, "b of those, squared", -1);
     add(list, ON_EMISSION, mean, "b at the observed frequencies", -1);
     add(list, ON_EMISSION, unseen, "b of the unseen, squared", -1);
     add(list, ON_EMISSION | ON_BASE, product, "b of a times lambda0", -1);
@@ -111,7 +120,9 @@ static void table_features(const picture *p, feature_list *list)
             sum += (double)p->prior_count[l][j] * p->pi[l][j];
             base += p->pi[l][j] * p->lambda0[j];
         }
-        add(list, ON_STATES | ON_PRIOR, ratio(sum, n), "pi of leaves in slot", l);
+        if (n > 0.0) { /* the trees have one there, always or never */
+            add(list, ON_STATES | ON_PRIOR, ratio(sum, n), "pi of leaves in slot", l);
+        }
         add(list, ON_PRIOR | ON_BASE, base, "pi times lambda0, slot", l);
     }
 }
@@ -186,7 +197,7 @@ static void slot_features(const picture *p, uint32_t e, feature_list *list)
     for (size_t r = 0; r < p->n_rows; r++) {
         const picture_row *row = &p->row[r];
         for (uint32_t q = 0; q < W_VALUES; q++) {
-            double count = (double)row->margin[e][q];
+            double count = row->margin[e][q];
             value[q] += count;
             if (q < W_STATES) {
                 filled += count;
@@ -209,9 +220,9 @@ static void slot_features(const picture *p, uint32_t e, feature_list *list)
     }
     bool active = p->size[e] > 1;
     int slot = (int)e;
-    add(list, ON_STATES, ratio(same, filled), "child in its parent's state, slot", slot);
+    add(list, ON_STATES | ON_JOINT, ratio(same, filled), "child in its parent's state, slot", slot);
     add(list, ON_PARTITIONS, p->size[e] / (double)W_VALUES, "k of slot", slot);
-    add(list, ON_STATES | ON_PARTITIONS, active ? ratio(same, filled) : 0.0,
+    add(list, ON_STATES | ON_JOINT | ON_PARTITIONS, active ? ratio(same, filled) : 0.0,
         "active and child as parent, slot", slot);
     add(list, ON_PARTITIONS, members / W_VALUES, "block of the empty value, slot", slot);
     add(list, ON_STATES | ON_CORE | ON_PARTITIONS, ratio(at_empty, empty), "lambda at empty slot",
@@ -220,8 +231,8 @@ static void slot_features(const picture *p, uint32_t e, feature_list *list)
     add(list, ON_STATES | ON_PARTITIONS, together, "values in one block, slot", slot);
 }
 
-/* Features that need the joint values of two slots: given its row, each child of a slot is
- * exchangeable, so the expected number of pairs is a product of margins over n. */
+/* Features that need the joint values of two slots: each slot is dealt on its own, so the expected
+ * number of nodes with two given children is a product of margins over n. */
 static void joint_features(const picture *p, feature_list *list)
 {
     double n = internal_nodes(p), alike = 0.0, all = 0.0, pairs = 0.0, far = 0.0;
@@ -231,14 +242,14 @@ static void joint_features(const picture *p, feature_list *list)
             continue;
         }
         for (uint32_t q = 0; q < W_STATES; q++) {
-            double m1 = (double)row->margin[0][q], m2 = (double)row->margin[1][q];
-            double m3 = (double)row->margin[2][q];
+            double m1 = row->margin[0][q], m2 = row->margin[1][q];
+            double m3 = row->margin[2][q];
             alike += m1 * m2 / (double)row->n;
             far += m1 * m3 / (double)row->n;
             all += q == row->state ? m1 * m2 / (double)row->n : 0.0;
             for (uint32_t w = 0; w < W_STATES; w++) {
                 bool one = p->block[0][q] == p->block[0][w];
-                pairs += one ? m1 * (double)row->margin[1][w] / (double)row->n : 0.0;
+                pairs += one ? m1 * row->margin[1][w] / (double)row->n : 0.0;
             }
         }
     }
