@@ -2,6 +2,7 @@
 #include "progress.h"
 #include "terminal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -130,7 +131,8 @@ void progress_training(const phl_progress *p, void *context)
     progress_line *line = context;
     char where[200], left[40] = "", text[400];
     double done = share_done(line, p);
-    bool table = line->live && !line->json && !line->quiet && !line->about && line->n_fits > 1;
+    bool table = line->live && !line->json && !line->quiet && !line->about &&
+                 (line->n_fits > 1 || line->chains);
     if (table) {
         progress_table_note(line, p);
     }
@@ -157,6 +159,10 @@ void progress_training(const phl_progress *p, void *context)
     if (line->chains) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, ", %u active", (unsigned)p->active);
+    }
+    if (line->chains && !isnan(p->rhat)) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, ", R-hat %.3f", p->rhat);
     }
     if (*left) {
         size_t used = strlen(text);

@@ -21,6 +21,7 @@ typedef struct progress_fit {
     size_t iteration, iterations; /* 0: not begun */
     double log_likelihood;
     unsigned active;
+    double rhat; /* of its class, NaN: unknown */
 } progress_fit;
 
 typedef struct progress_line {

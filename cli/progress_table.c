@@ -1,8 +1,9 @@
-/* progress_table.c - a training with several classes or chains as a table that is updated in place,
- * or as JSON for programs; see progress.h. */
+/* progress_table.c - a training with chains, or several classes or restarts, as a table that is
+ * updated in place, or as JSON for programs; see progress.h. */
 #include "progress.h"
 #include "terminal.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@ void progress_table_note(progress_line *line, const phl_progress *p)
     fit->iterations = p->iterations;
     fit->log_likelihood = p->log_likelihood;
     fit->active = p->active;
+    for (size_t i = 0; i < p->restarts; i++) { /* it belongs to the class */
+        line->fits[p->class_index * p->restarts + i].rhat = p->rhat;
+    }
 }
 
 void progress_table_clear(progress_line *line)
@@ -54,12 +58,16 @@ static void put_row(progress_line *line, const char *text, size_t columns)
 
 static void put_fit(progress_line *line, const progress_fit *fit, size_t columns)
 {
-    char text[ROW_SIZE], active[16] = "";
+    char text[ROW_SIZE], active[16] = "", rhat[32] = "";
     if (line->chains) {
         snprintf(active, sizeof active, "%u", fit->active);
+        snprintf(rhat, sizeof rhat, "%.3f", fit->rhat);
     }
-    snprintf(text, sizeof text, "  %-12s  %7zu  %10zu/%-10zu  %15.8g  %6s", fit->name,
-             fit->restart + 1, fit->iteration, fit->iterations, fit->log_likelihood, active);
+    if (line->chains && isnan(fit->rhat)) {
+        snprintf(rhat, sizeof rhat, "-");
+    }
+    snprintf(text, sizeof text, "  %-12s  %7zu  %10zu/%-10zu  %15.8g  %6s  %5s", fit->name,
+             fit->restart + 1, fit->iteration, fit->iterations, fit->log_likelihood, active, rhat);
     put_row(line, text, columns);
 }
 
@@ -77,9 +85,9 @@ void progress_table_show(progress_line *line, const char *left)
             line->fits[i].iterations > 0 && line->fits[i].iteration == line->fits[i].iterations;
     }
     progress_table_clear(line);
-    snprintf(text, sizeof text, "  %-12s  %7s  %21s  %15s  %6s", named ? "class" : "",
+    snprintf(text, sizeof text, "  %-12s  %7s  %21s  %15s  %6s  %5s", named ? "class" : "",
              line->chains ? "chain" : "restart", "iteration", "log-likelihood",
-             line->chains ? "active" : "");
+             line->chains ? "active" : "", line->chains ? "R-hat" : "");
     put_row(line, text, columns);
     for (size_t i = 0; i < line->n_fits && shown < room; i++) {
         const progress_fit *fit = &line->fits[i];
@@ -110,6 +118,7 @@ void progress_json(const phl_progress *p)
     json_out_count(&json, "iterations", p->iterations);
     json_out_number(&json, "log_likelihood", p->log_likelihood);
     json_out_count(&json, "active", p->active);
+    json_out_number(&json, "rhat", p->rhat);
     json_out_number(&json, "seconds", p->seconds);
     json_out_close(&json, '}');
 }

@@ -407,7 +407,14 @@ PHL_API phl_kind phl_kind_find(const char *name); /* 0 if there is none such */
 typedef struct phl_run phl_run;
 typedef struct phl_model phl_model;
 
-/* Where a training is.  Callbacks of a training come one at a time, but from any of its threads. */
+/* Where a training is.  Callbacks of a training come one at a time, but from any of its threads.
+ *
+ * `rhat` is what phl_diagnose would say of the log-joint if the training ended here:
+ * rank-normalised split R-hat over the iterations behind the warm-up, of the chains of this class
+ * that have at least half as many of them as the longest, cut to equal length.  NaN while it is
+ * unknown: with EM, before two chains (or the only one asked for, whose halves are compared) have
+ * got 4 such iterations, and when all values are equal.  It is computed about once a second, and
+ * always for the last iteration of a chain. */
 typedef struct phl_progress {
     const char *class_name; /* NULL: the run has no classes */
     size_t class_index, classes;
@@ -415,6 +422,7 @@ typedef struct phl_progress {
     size_t iteration, iterations; /* iterations done, and the limit */
     double log_likelihood;        /* of the training data */
     uint32_t active;              /* active slots (tf) */
+    double rhat;                  /* of the class so far; NaN: unknown */
     double seconds;               /* since training began */
 } phl_progress;
 typedef void (*phl_progress_fn)(const phl_progress *progress, void *context);

@@ -45,10 +45,11 @@ static bool is_text(const json_t *object, const char *key, const char *text)
     return value != NULL && strcmp(value, text) == 0;
 }
 
-static uint64_t number_in(const json_t *object, const char *key)
+/* 0 for what is no number of iterations. */
+static uint64_t count_of(const json_t *value)
 {
-    json_int_t value = json_integer_value(json_object_get(object, key));
-    return value > 0 ? (uint64_t)value : 0;
+    double number = json_number_value(value);
+    return number > 0.0 && number <= 0x1p53 ? (uint64_t)number : 0;
 }
 
 /* The second half of the longest chain counts in a run that does not say how long it warmed up. */
@@ -68,17 +69,19 @@ static phl_plan read_plan(const phl_run *run)
 {
     phl_plan plan = {.gibbs = run->kind == PHL_TF};
     const char *text = phl_run_meta(run, "config");
-    json_t *config = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    /* As reals: a seed may be larger than the integers of jansson. */
+    json_t *config = text != NULL ? json_loads(text, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
     if (json_is_string(json_object_get(config, "learner"))) {
         plan.gibbs = is_text(config, "learner", "gibbs");
     }
     plan.seed = is_text(config, "sampler", "seed");
-    plan.warmup = json_is_integer(json_object_get(config, "warmup")) ? number_in(config, "warmup")
-                                                                     : half_of_trace(run);
+    const json_t *warmup = json_object_get(config, "warmup");
+    plan.warmup = json_is_number(warmup) ? count_of(warmup) : half_of_trace(run);
     const json_t *first = json_array_get(json_object_get(config, "earlier"), 0); /* if extended */
-    uint64_t iterations = first != NULL && json_integer_value(first) > 0
-                              ? (uint64_t)json_integer_value(first)
-                              : number_in(config, "iterations");
+    uint64_t iterations = count_of(first);
+    if (iterations == 0) {
+        iterations = count_of(json_object_get(config, "iterations"));
+    }
     if (is_text(config, "clustering", "soft") && iterations > plan.warmup) {
         plan.warmup = iterations + (iterations - plan.warmup) / 2;
     }

@@ -50,7 +50,6 @@ static phl_status list_chains(const phl_plan *plan, phl_rows_of_class rows,
     return PHL_OK;
 }
 
-/* A chain that lags far behind must not cut the others short: it is left out. */
 static void choose_compared(phl_class_diagnosis *made)
 {
     uint64_t longest = 0, least = UINT64_MAX;
@@ -59,7 +58,7 @@ static void choose_compared(phl_class_diagnosis *made)
     }
     for (size_t c = 0; c < made->n_chains; c++) {
         phl_chain_diagnosis *chain = &made->chains[c];
-        chain->compared = chain->draws > 0 && chain->draws >= longest - longest / 2;
+        chain->compared = phl_chain_is_compared(chain->draws, longest);
         if (chain->compared) {
             made->n_compared++;
             least = chain->draws < least ? chain->draws : least;
@@ -142,7 +141,7 @@ static phl_status measure(phl_class_diagnosis *made, const double *draws, phl_er
         if (status != PHL_OK) {
             return status;
         }
-        quantity->rhat = isnan(found.rhat) ? found.rhat_rank : found.rhat;
+        quantity->rhat = phl_convergence_rhat(&found);
         quantity->verdict = size == 0 ? PHL_FEW_DRAWS : judge(&found, quantity->rhat);
         quantity->mean = found.mean;
         quantity->sd = found.sd;
