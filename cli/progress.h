@@ -10,13 +10,14 @@
     {                                                                                              \
         .name = "progress", .type = OPTION_CHOICE, .argument = "HOW", .choices = "text|json",      \
         .fallback = "text",                                                                        \
-        .help = "text: a table on a terminal, else a line every few seconds; json: an object a "   \
-                "line on standard error, for programs"                                             \
+        .help = "text: a table on a terminal, else a line every few seconds, with R-hat of the "   \
+                "chains so far; json: an object a line on standard error, for programs"            \
     }
 
 /* Where a class and chain (or restart) stands. */
 typedef struct progress_fit {
-    char name[40]; /* of its class, "" without */
+    char name[64]; /* of its class, "" without */
+    size_t width;  /* of the name, in columns */
     size_t restart;
     size_t iteration, iterations; /* 0: not begun */
     double log_likelihood;

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { MOST_ROWS = 40, ROW_SIZE = 400 };
+enum { MOST_ROWS = 40, ROW_SIZE = 400, NAME_WIDTH = 12 };
 
 void progress_table_note(progress_line *line, const phl_progress *p)
 {
@@ -17,7 +17,8 @@ void progress_table_note(progress_line *line, const phl_progress *p)
         line->fits = terminal_allocate(p->classes * p->restarts, sizeof *line->fits);
     }
     progress_fit *fit = &line->fits[at];
-    text_printable(p->class_name ? p->class_name : "", 12, fit->name, sizeof fit->name);
+    fit->width =
+        text_printable(p->class_name ? p->class_name : "", NAME_WIDTH, fit->name, sizeof fit->name);
     fit->restart = p->restart;
     fit->iteration = p->iteration;
     fit->iterations = p->iterations;
@@ -66,8 +67,22 @@ static void put_fit(progress_line *line, const progress_fit *fit, size_t columns
     if (line->chains && isnan(fit->rhat)) {
         snprintf(rhat, sizeof rhat, "-");
     }
-    snprintf(text, sizeof text, "  %-12s  %7zu  %10zu/%-10zu  %15.8g  %6s  %5s", fit->name,
-             fit->restart + 1, fit->iteration, fit->iterations, fit->log_likelihood, active, rhat);
+    snprintf(text, sizeof text, "  %s%*s  %7zu  %10zu/%-10zu  %15.8g  %6s  %5s", fit->name,
+             (int)(NAME_WIDTH - fit->width), "", fit->restart + 1, fit->iteration, fit->iterations,
+             fit->log_likelihood, active, rhat);
+    put_row(line, text, columns);
+}
+
+/* "2 of 3 at their end, at most 12 s left" */
+static void put_end(progress_line *line, size_t ended, const char *left, size_t columns)
+{
+    char text[ROW_SIZE], share[80] = "";
+    if (line->n_fits > 1) {
+        snprintf(share, sizeof share, "%zu of %zu at their end%s", ended, line->n_fits,
+                 *left ? ", " : "");
+    }
+    snprintf(text, sizeof text, "  %s%s%s%s", share, *left ? "at most " : "", left,
+             *left ? " left" : "");
     put_row(line, text, columns);
 }
 
@@ -85,9 +100,9 @@ void progress_table_show(progress_line *line, const char *left)
             line->fits[i].iterations > 0 && line->fits[i].iteration == line->fits[i].iterations;
     }
     progress_table_clear(line);
-    snprintf(text, sizeof text, "  %-12s  %7s  %21s  %15s  %6s  %5s", named ? "class" : "",
-             line->chains ? "chain" : "restart", "iteration", "log-likelihood",
-             line->chains ? "active" : "", line->chains ? "R-hat" : "");
+    snprintf(text, sizeof text, "  %-*s  %7s  %21s  %15s  %6s  %5s", NAME_WIDTH,
+             named ? "class" : "", line->chains ? "chain" : "restart", "iteration",
+             "log-likelihood", line->chains ? "active" : "", line->chains ? "R-hat" : "");
     put_row(line, text, columns);
     for (size_t i = 0; i < line->n_fits && shown < room; i++) {
         const progress_fit *fit = &line->fits[i];
@@ -98,9 +113,7 @@ void progress_table_show(progress_line *line, const char *left)
             shown++;
         }
     }
-    snprintf(text, sizeof text, "  %zu of %zu at their end%s%s%s", ended, line->n_fits,
-             *left ? ", at most " : "", left, *left ? " left" : "");
-    put_row(line, text, columns);
+    put_end(line, ended, left, columns);
     fflush(stderr);
 }
 

@@ -159,8 +159,9 @@ phl_status phl_rows_create(const phl_index *index, uint32_t states, double suppo
         made->lone_pair = phl_alloc(n, sizeof *made->lone_pair, error);
         made->first_row = phl_alloc(n, sizeof *made->first_row, error);
         made->value = phl_alloc_zero(index->n_pairs * states, sizeof *made->value, error);
+        made->one_value = phl_alloc_zero(index->n_pairs, sizeof *made->one_value, error);
         if (made->pair_times == NULL || made->free_times == NULL || made->lone_pair == NULL ||
-            made->first_row == NULL || made->value == NULL) {
+            made->first_row == NULL || made->value == NULL || made->one_value == NULL) {
             status = PHL_ERR_MEMORY;
         }
     }
@@ -199,6 +200,7 @@ void phl_rows_free(phl_rows *rows)
     phl_free(rows->row);
     phl_free(rows->first_row);
     phl_free(rows->value);
+    phl_free(rows->one_value);
     phl_free(rows);
 }
 

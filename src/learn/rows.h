@@ -21,6 +21,7 @@
 #define PHL_NO_ROW UINT32_MAX
 #define PHL_NOT_ELIGIBLE UINT32_MAX
 #define PHL_NOT_LONE (PHL_NO_PAIR - 1)
+#define PHL_MANY UINT32_MAX
 
 typedef struct phl_row {
     int64_t n;
@@ -50,6 +51,8 @@ typedef struct phl_rows {
     size_t n_rows, row_capacity;
     uint32_t *first_row; /* [n] */
     int64_t *value;      /* [n_pairs of the index][C] N */
+    uint32_t *one_value; /* [n_pairs of the index] the state of all children, PHL_MANY if several;
+                            who sets `value` sets it with phl_rows_tell */
 } phl_rows;
 
 /* Eligible slots are filled in at least `support` of the internal nodes (occurrences).  Weights of
@@ -63,5 +66,17 @@ void phl_rows_reset(phl_rows *rows);
 
 phl_status phl_rows_add(phl_rows *rows, uint32_t subtree, uint32_t state, uint32_t cell, int64_t n,
                         phl_error *error);
+
+/* value[pair] was set: have its children one state? */
+static inline void phl_rows_tell(phl_rows *rows, uint32_t pair)
+{
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    uint32_t last = 0, states = 0;
+    for (uint32_t q = 0; q < rows->states; q++) {
+        last = value[q] > 0 ? q : last;
+        states += value[q] > 0;
+    }
+    rows->one_value[pair] = states > 1 ? PHL_MANY : last;
+}
 
 #endif

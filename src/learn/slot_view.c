@@ -51,20 +51,27 @@ static phl_status grow_cleared(uint32_t **array, size_t *capacity, size_t needed
 
 /* Has a pair children in at most one state of every block?  Then there is nothing to deal, and
  * view->only tells the state by block. */
-static bool is_plain(phl_slot_view *view, const int64_t *value, const uint32_t *block, size_t c)
+static bool is_plain(phl_slot_view *view, const phl_rows *rows, uint32_t pair,
+                     const uint32_t *block)
 {
-    enum { NONE = UINT32_MAX - 1 };
-    bool plain = true;
-    for (size_t q = 0; q < c; q++) {
-        view->only[block[q]] = (uint32_t)NONE;
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    uint32_t one = rows->one_value[pair];
+    if (one != PHL_MANY) {
+        view->only[block[one]] = one;
+        return true;
     }
-    for (size_t q = 0; q < c; q++) {
+    for (size_t q = 0; q < rows->states; q++) {
+        view->only[block[q]] = PHL_MANY;
+    }
+    for (uint32_t q = 0; q < rows->states; q++) {
         if (value[q] > 0) {
-            plain = plain && view->only[block[q]] == (uint32_t)NONE;
-            view->only[block[q]] = (uint32_t)q;
+            if (view->only[block[q]] != PHL_MANY) {
+                return false;
+            }
+            view->only[block[q]] = q;
         }
     }
-    return plain;
+    return true;
 }
 
 /* The parents of the i-th pair, by (cell, state). */
@@ -201,32 +208,46 @@ static phl_status add(phl_slot_view *view, size_t n_rest, size_t c, uint32_t q, 
     return PHL_OK;
 }
 
-/* The i-th pair, where nothing need be dealt. */
-static phl_status count_plain(phl_slot_view *view, const phl_rows *rows, size_t i,
-                              const phl_slot_layout *layout, phl_error *error)
+/* The i-th pair of an inactive slot, whose children are all in state q: every cell is its own rest.
+ * Most of the time of a sweep goes here. */
+static phl_status count_alike(phl_slot_view *view, const phl_rows *rows, size_t i, uint32_t q,
+                              size_t n_cells, phl_error *error)
 {
     const phl_row *row = rows->row;
-    const uint32_t *digit = layout->digit, *rest = layout->rest, *first_row = rows->first_row;
-    const uint32_t *only = view->only;
-    uint32_t *number = view->number;
+    const uint32_t *first_row = rows->first_row;
+    uint32_t *number = view->number + q * n_cells;
     int64_t *count = view->count;
-    size_t c = rows->states, n_rest = layout->n_rest;
+    size_t c = rows->states;
     for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
         for (uint32_t r = first_row[rows->parent[p]]; r != PHL_NO_ROW; r = row[r].next) {
             uint32_t cell = row[r].cell;
-            uint32_t q = only[digit[cell]];
-            size_t at = q * n_rest + rest[cell];
-            if (number[at] == 0) {
-                phl_status status = new_table(view, c, q, rest[cell], &number[at], error);
+            if (number[cell] == 0) {
+                phl_status status = new_table(view, c, q, cell, &number[cell], error);
                 if (status != PHL_OK) {
                     return status;
                 }
                 count = view->count;
             }
-            count[(number[at] - 1) * c + row[r].state] += row[r].n;
+            count[(number[cell] - 1) * c + row[r].state] += row[r].n;
         }
     }
     return PHL_OK;
+}
+
+/* The i-th pair of an active slot, whose children are in one state of each block. */
+static phl_status count_plain(phl_slot_view *view, const phl_rows *rows, size_t i,
+                              const phl_slot_layout *layout, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
+        for (uint32_t r = rows->first_row[rows->parent[p]]; status == PHL_OK && r != PHL_NO_ROW;
+             r = rows->row[r].next) {
+            const phl_row *row = &rows->row[r];
+            status = add(view, layout->n_rest, rows->states, view->only[layout->digit[row->cell]],
+                         layout->rest[row->cell], row->state, row->n, error);
+        }
+    }
+    return status;
 }
 
 static phl_status count_dealt(phl_slot_view *view, const phl_rows *rows,
@@ -308,6 +329,7 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
                                phl_rng *rng, phl_error *error)
 {
     size_t c = rows->states;
+    bool inactive = layout->n_rest == layout->n_cells;
     view->n_tables = 0;
     phl_status status =
         grow_cleared(&view->number, &view->number_capacity, (c + 1) * layout->n_rest, error);
@@ -316,14 +338,18 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
             grow_cleared(&view->entry_of, &view->entry_of_capacity, layout->n_cells * c, error);
     }
     for (size_t i = rows->first_pair[e]; status == PHL_OK && i < rows->first_pair[e + 1]; i++) {
-        const int64_t *value = rows->value + rows->pair[i] * c;
-        if (is_plain(view, value, block, c)) {
+        uint32_t pair = rows->pair[i];
+        if (inactive && rows->one_value[pair] != PHL_MANY) {
+            status = count_alike(view, rows, i, rows->one_value[pair], layout->n_cells, error);
+            continue;
+        }
+        if (is_plain(view, rows, pair, block)) {
             status = count_plain(view, rows, i, layout, error);
             continue;
         }
         status = list_entries(view, rows, i, error);
         if (status == PHL_OK) {
-            deal(view, value, block, layout->digit, c, rng);
+            deal(view, rows->value + pair * c, block, layout->digit, c, rng);
             status = count_dealt(view, rows, layout, error);
         }
         forget_entries(view, c);
@@ -450,14 +476,14 @@ phl_status phl_slot_view_apply(phl_slot_view *view, phl_rows *rows, uint32_t e,
         view->new_cell[r] = cell_at(&place, rows->row[r].cell, block_now[c]);
     }
     for (size_t i = rows->first_pair[e]; status == PHL_OK && i < rows->first_pair[e + 1]; i++) {
-        const int64_t *value = rows->value + rows->pair[i] * c;
-        if (is_plain(view, value, block, c)) {
+        uint32_t pair = rows->pair[i];
+        if (is_plain(view, rows, pair, block)) {
             move_plain(view, rows, i, dealt_by->digit, &place);
             continue;
         }
         status = list_entries(view, rows, i, error);
         if (status == PHL_OK) {
-            deal(view, value, block, dealt_by->digit, c, again);
+            deal(view, rows->value + pair * c, block, dealt_by->digit, c, again);
             status = move_dealt(view, rows, i, &place, rng, error);
         }
         forget_entries(view, c);

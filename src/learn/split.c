@@ -155,6 +155,7 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
     if (pair != PHL_NO_PAIR) {
         memset(gibbs->rows->value + pair * c, 0, c * sizeof *gibbs->rows->value);
         gibbs->rows->value[pair * c + j] = 1;
+        gibbs->rows->one_value[pair] = j;
     }
     if (number != 0 && params->soft) {
         gibbs->counts.mode[number - 1][j * params->modes[number - 1].size + z]++;
@@ -190,6 +191,7 @@ static void draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
         for (size_t q = 0; q < c; q++) {
             state[q] += value[q];
         }
+        phl_rows_tell(rows, pair);
     }
 }
 

@@ -1,6 +1,7 @@
 /* train.c - training as a whole: tasks, and the run that comes out. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -44,15 +45,29 @@ static phl_status run_task(phl_task *task, phl_error *error)
                                                        : phl_task_run_gibbs(task, error);
 }
 
+/* A task and what it will cost, more or less. */
+struct turn {
+    size_t cost;
+    phl_task *task;
+};
+
+/* Largest first: the last ones then end at about the same time in all threads. */
+static int compare_turns(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+    return x->cost != y->cost ? (x->cost < y->cost ? 1 : -1)
+                              : (x->task > y->task) - (x->task < y->task);
+}
+
 static phl_status run_block(size_t block, size_t begin, size_t end, int worker, void *context,
                             phl_error *error)
 {
     (void)block;
     (void)worker;
-    phl_training *training = context;
+    const struct turn *turns = context;
     phl_status status = PHL_OK;
     for (size_t i = begin; status == PHL_OK && i < end; i++) {
-        status = run_task(&training->tasks[i], error);
+        status = run_task(turns[i].task, error);
     }
     return status;
 }
@@ -66,7 +81,20 @@ static phl_status run_tasks(phl_training *training, phl_error *error)
         return run_task(&training->tasks[0], error);
     }
     training->inner_threads = 1;
-    return phl_parallel_blocks(n, 1, threads, run_block, training, NULL, NULL, error);
+    struct turn *turns = phl_alloc(n, sizeof *turns, error);
+    if (turns == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const phl_forest *forest = training->tasks[i].part->forest;
+        turns[i] = (struct turn){forest->n_subtrees + forest->n_links, &training->tasks[i]};
+    }
+    if (phl_thread_count(threads) > 1) {
+        qsort(turns, n, sizeof *turns, compare_turns);
+    }
+    phl_status status = phl_parallel_blocks(n, 1, threads, run_block, turns, NULL, NULL, error);
+    phl_free(turns);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------
