@@ -67,12 +67,13 @@ def pin():
 
 
 class Cost:
-    """What one run of a command took.  It gets chunks on standard input; its output is not kept."""
-    def __init__(self, command, folder=None, chunks=(), pinned=True):
+    """What one run of a command took.  It gets chunks on standard input; its output is not kept, nor are
+    its complaints when it is to be silent."""
+    def __init__(self, command, folder=None, chunks=(), silent=False):
         command = [str(word) for word in command]
         began = time.perf_counter()
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=folder,
-                              preexec_fn=pin if pinned else None) as child:
+                              stderr=subprocess.DEVNULL if silent else None, preexec_fn=pin) as child:
             try:
                 for chunk in chunks:
                     child.stdin.write(chunk)
@@ -104,11 +105,11 @@ def row(figure):
     if figure["target"] is not None:
         bound = f"{'>=' if figure['better'] == 'higher' else '<='} {figure['target']:g}"
     verdict = {None: "", True: "met", False: "MISSED"}[figure["met"]]
-    return f"  {figure['name']:<58} {shown:>10} {bound:>8} {verdict:<6}  {figure['note']}".rstrip()
+    return f"  {figure['name']:<62} {shown:>10} {bound:>8} {verdict:<6}  {figure['note']}".rstrip()
 
 
 class Bench:
-    """A run of the benchmark: where its programs and its scratch folder are, and what it found."""
+    """A run of the benchmark: where its programs, data and scratch folder are, and what it found."""
     def __init__(self, build, folder, quick=False):
         self.phloem = os.path.join(build, "cli", "phloem")
         self.helpers = os.path.join(build, "bench")
@@ -116,7 +117,9 @@ class Bench:
         self.quick = quick
         self.subject = ""
         self.figures = []
-        self.has_inex = os.path.isdir(os.path.join(DATA, "inex05"))
+        self.inex = not quick and os.path.isdir(os.path.join(DATA, "inex05"))
+
+    # Programs and files
 
     def helper(self, name):
         return os.path.join(self.helpers, name)
@@ -127,34 +130,68 @@ class Bench:
     def run(self, *arguments):
         subprocess.run([self.phloem, *map(str, arguments), "--quiet"], check=True)
 
-    def json(self, name, *arguments, pinned=True):
+    @staticmethod
+    def parse(text):
+        return json.loads(text)
+
+    def json(self, name, *arguments):
         """What a program of bench/ prints."""
         done = subprocess.run([self.helper(name), *map(str, arguments)], check=True,
-                              stdout=subprocess.PIPE, preexec_fn=pin if pinned else None)
-        return json.loads(done.stdout)
+                              stdout=subprocess.PIPE, preexec_fn=pin)
+        return self.parse(done.stdout)
 
-    def add(self, name, value, unit, target=None, higher=False, note="", **details):
-        """A figure; `target` is its upper bound, or lower bound when higher is better.  Details go
-        into the results only, the note onto the terminal too."""
-        met = None if target is None else bool(value >= target if higher else value <= target)
+    # Data
+
+    def sets(self):
+        """Names, training and test files of the data sets."""
+        if self.inex:
+            return [(name.upper(), *(os.path.join(DATA, name, part + ".elastic.tree")
+                                     for part in ("train", "test")))
+                    for name in ("inex05", "inex06")]
+        files = []
+        for seed, part in enumerate(("train", "test"), 1):
+            files.append(self.path(part + ".trees"))
+            if not os.path.exists(files[-1]):
+                self.run("generate", "documents", "--trees-per-class", 30 if self.quick else 1200,
+                         "--seed", seed, "-o", files[-1])
+        return [("documents", *files)]
+
+    def generate_ten_million(self, path):
+        """The command that makes documents of ten million nodes."""
+        return [self.phloem, "generate", "documents", "--trees-per-class",
+                100 if self.quick else 64000, "-o", path, "--quiet"]
+
+    def ten_million(self):
+        path = self.path("ten.trees")
+        if not os.path.exists(path):
+            Cost(self.generate_ten_million(path))
+        return path
+
+    # Figures
+
+    def begin(self, subject, title):
+        self.subject = subject
+        print(f"\n{title} [{subject}]", flush=True)
+
+    def add(self, name, value, unit, target=None, higher=False, note="", steady=True, exact=False,
+            **details):
+        """A figure; `target` is its upper bound, or lower bound when higher is better.  Not `steady`:
+        --compare does not look for changes.  `exact`: the target holds for a quick run too.  The note
+        goes onto the terminal, details only into the results."""
+        met = None
+        if target is not None and (exact or not self.quick):
+            met = bool(value >= target if higher else value <= target)
         self.figures.append({"subject": self.subject, "name": name, "value": value, "unit": unit,
                              "target": target, "better": "higher" if higher else "lower", "met": met,
-                             "note": note, **details})
+                             "steady": steady, "note": note, **details})
         print(row(self.figures[-1]), flush=True)
 
-    def ratio(self, name, ours, yardstick, target=None, higher=False, **details):
+    def ratio(self, name, one, other, target=None, higher=False, **details):
         """The ratio of two times in seconds."""
-        self.add(name, ours / yardstick, "x", target, higher, note=f"{ours:.3g} / {yardstick:.3g} s",
-                 seconds=ours, yardstick_seconds=yardstick, **details)
+        self.add(name, one / other, "x", target, higher, note=f"{one:.3g} / {other:.3g} s",
+                 seconds=one, yardstick_seconds=other, **details)
 
     def compare(self, name, ours, yardstick, times, target=None, folder=None):
         """The ratio of the times of two commands."""
         mine, other = in_turns(ours, yardstick, 1 if self.quick else times, folder)
         self.ratio(name, mine.seconds, other.seconds, target, elapsed=mine.elapsed, peak_mb=mine.peak)
-
-
-# ---- data ------------------------------------------------------------------------------------------
-
-def inex(name):
-    """Training and test set of INEX 2005 or 2006."""
-    return [os.path.join(DATA, name, part + ".elastic.tree") for part in ("train", "test")]

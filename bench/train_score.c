@@ -50,7 +50,7 @@ static phl_status train(const phl_forest *forest, const struct settings *setting
     options.per_class = phl_forest_classes(forest) > 0;
     double began = bench_seconds(), began_elapsed = elapsed_now();
     phl_status status = phl_train(forest, &options, run, error);
-    printf("{\"train_seconds\": %.6f, \"train_elapsed\": %.6f", bench_seconds() - began,
+    printf("{\"training_seconds\": %.6f, \"training_elapsed\": %.6f", bench_seconds() - began,
            elapsed_now() - began_elapsed);
     return status;
 }
@@ -69,7 +69,7 @@ static phl_status score(const phl_run *run, const phl_forest *forest,
     }
     double began = bench_seconds(), began_elapsed = elapsed_now();
     phl_status status = phl_classify(run, forest, &options, log_posterior, error);
-    printf(", \"score_seconds\": %.6f, \"score_elapsed\": %.6f", bench_seconds() - began,
+    printf(", \"scoring_seconds\": %.6f, \"scoring_elapsed\": %.6f", bench_seconds() - began,
            elapsed_now() - began_elapsed);
     if (status == PHL_OK) {
         status = phl_classify_evaluate(run, forest, log_posterior, &evaluation, error);
