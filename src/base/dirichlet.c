@@ -1,8 +1,12 @@
 /* dirichlet.c - gamma, beta and Dirichlet draws; see sampler.h.
  *
  * A Dirichlet draw is a row of independent gamma draws divided by their sum.  Most rows of a model
- * are long and have concentrations of 1 + counts, mostly 1; so a row is sorted by kind of shape and
- * each kind is drawn by one loop.
+ * are long and have concentrations of 1 + counts, mostly 1, or of a small number + counts; so a row
+ * is sorted by kind of shape and each kind is drawn by one loop:
+ * - shape 1: an exponential;
+ * - shape above 1: from a normal (Marsaglia & Tsang 2000);
+ * - SPARSE <= a < 1: G(a) = G(a + 1) U^(1/a) = G(a + 1) e^(-E/a), E exponential;
+ * - a < SPARSE: mostly e^(-E/a) alone (Ahrens & Dieter 1974).
  */
 #include <string.h>
 
@@ -11,13 +15,16 @@
 
 /* ---- Gamma --------------------------------------------------------------------------------- */
 
-/* A Gamma(shape, 1) draw for shape >= 1 as d v, v = (1 + c x)^3 for a normal x (Marsaglia & Tsang
- * 2000): d = shape - 1/3, c = 1 / sqrt(9 d).  The first x and the first uniform u are given. */
-static double gamma_from(phl_rng *rng, double d, double c, double x, double u)
+#define SPARSE 0.3
+#define INVERSE_E 0.36787944117144232
+
+/* Shape >= 1: d v, v = (1 + c x)^3 for a normal x, d = shape - 1/3, c = 1 / sqrt(9 d).  The first x
+ * and the first uniform u are given. */
+static double large_from(phl_rng *rng, double d, double c, double x, double u)
 {
     for (;;) {
         double y = c * x;
-        if (y > -1) {
+        if (!(y <= -1)) {
             double square = x * x;
             /* Accept if log u < x^2/2 + d (1 - v + log v), where 1 - v + log v is
              * 3 (log(1+y) - y) - 3 y^2 - y^3; 1 - v alone would cancel for large d. */
@@ -31,7 +38,6 @@ static double gamma_from(phl_rng *rng, double d, double c, double x, double u)
     }
 }
 
-/* Gamma(shape, 1) for shape >= 1. */
 static double gamma_large(phl_rng *rng, double shape)
 {
     if (shape == 1) {
@@ -39,22 +45,62 @@ static double gamma_large(phl_rng *rng, double shape)
     }
     double d = shape - 1.0 / 3;
     double x = phl_rng_normal(rng);
-    return gamma_from(rng, d, 1 / sqrt(9 * d), x, phl_rng_uniform(rng));
+    return large_from(rng, d, 1 / sqrt(9 * d), x, phl_rng_uniform(rng));
 }
 
-/* For a shape a < 1 all functions here use G(a) = G(a + 1) U^(1/a) = G(a + 1) e^(-E/a), E
- * exponential. */
+/* Shape 0 <= a < 1: a draw, `factor`, and minus its logarithm.  One candidate in 1 + a/e is x =
+ * e^(-E/a) and kept with probability e^-x; the others are x = 1 + E and kept with probability
+ * x^(a-1).  s, uniform from 0 to 1 + a/e, tells the two apart, and below 1 it decides on keeping x
+ * as well.  The first s and E are given. */
+static double sparse_from(phl_rng *rng, double a, double s, double exponential, double *factor)
+{
+    while (a > 0) {
+        if (s <= 1) {
+            double fall = exponential / a;
+            double x = exp(-fall);
+            if (s <= 1 - x || s < exp(-x)) {
+                *factor = x;
+                return fall;
+            }
+        } else {
+            double log_x = log1p(exponential);
+            if (phl_rng_uniform(rng) < exp((a - 1) * log_x)) {
+                *factor = 1 + exponential;
+                return -log_x;
+            }
+        }
+        s = phl_rng_uniform(rng) * (1 + a * INVERSE_E);
+        exponential = phl_rng_exponential(rng);
+    }
+    *factor = 0;
+    return INFINITY;
+}
+
+/* A draw as base times factor, factor = e^-fall; shape 0 gives a fall of +inf. */
+static double gamma_parts(phl_rng *rng, double shape, double *fall, double *factor)
+{
+    if (shape >= 1) {
+        *fall = 0;
+        *factor = 1;
+        return gamma_large(rng, shape);
+    }
+    double exponential = phl_rng_exponential(rng);
+    if (shape < SPARSE) {
+        double s = phl_rng_uniform(rng) * (1 + shape * INVERSE_E);
+        *fall = sparse_from(rng, shape, s, exponential, factor);
+        return 1;
+    }
+    *fall = exponential / shape;
+    *factor = exp(-*fall);
+    return gamma_large(rng, shape + 1);
+}
 
 double phl_gamma_draw(phl_rng *rng, double shape)
 {
-    if (shape >= 1) {
-        return gamma_large(rng, shape);
-    }
-    if (!(shape > 0)) {
-        return 0;
-    }
-    double boosted = gamma_large(rng, shape + 1);
-    return boosted * exp(-phl_rng_exponential(rng) / shape);
+    double fall;
+    double factor;
+    double base = gamma_parts(rng, shape, &fall, &factor);
+    return base * factor;
 }
 
 double phl_log_gamma_draw(phl_rng *rng, double shape)
@@ -62,97 +108,160 @@ double phl_log_gamma_draw(phl_rng *rng, double shape)
     if (shape >= 1) {
         return log(gamma_large(rng, shape));
     }
-    if (!(shape > 0)) {
-        return -INFINITY;
+    double exponential = phl_rng_exponential(rng);
+    if (shape < SPARSE) {
+        double factor;
+        double s = phl_rng_uniform(rng) * (1 + shape * INVERSE_E);
+        return -sparse_from(rng, shape, s, exponential, &factor);
     }
-    double boosted = log(gamma_large(rng, shape + 1));
-    return boosted - phl_rng_exponential(rng) / shape;
+    return log(gamma_large(rng, shape + 1)) - exponential / shape;
 }
 
-/* Draws taken together. */
-enum { GAMMAS = 128 };
+/* ---- Rows of gamma draws ------------------------------------------------------------------- */
 
-/* Independent gamma draws: draw i is base[i], for those listed in `small` times e^-fall; the j-th
- * of these is number small[j] and has fall[j]. */
-typedef struct gamma_draws {
-    double base[GAMMAS];
-    double fall[GAMMAS];
-    uint8_t small[GAMMAS];
+enum {
+    ROW = 128,     /* draws taken together */
+    SHORT_ROW = 12 /* fewer are faster one by one (measured) */
+};
+
+/* Independent gamma draws.  Draw i is base[i], for shapes below 1 times factor = e^-fall: the j-th
+ * of these, of n_small, is draw small[j] and has factor[j] and fall[j]. */
+typedef struct gamma_row {
+    double base[ROW];
     size_t n_small;
-} gamma_draws;
+    uint8_t small[ROW];
+    double fall[ROW];
+    double factor[ROW];
+} gamma_row;
 
-/* Draws of any shapes, those of the `count` numbers in `at`. */
-static void draw_any(phl_rng *rng, const double *shape, const uint8_t *at, size_t count,
-                     gamma_draws *draws)
+/* Places in a row. */
+typedef struct place_list {
+    size_t count;
+    uint8_t at[ROW];
+} place_list;
+
+static void draw_short(phl_rng *rng, const double *shape, size_t count, gamma_row *row)
 {
-    double d[GAMMAS];
-    double c[GAMMAS];
-    double x[GAMMAS];
-    double u[GAMMAS];
+    row->n_small = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t j = row->n_small;
+        row->base[i] = gamma_parts(rng, shape[i], &row->fall[j], &row->factor[j]);
+        row->small[j] = (uint8_t)i;
+        row->n_small += shape[i] < 1;
+    }
+}
+
+/* Shape 1. */
+static void draw_ones(phl_rng *rng, const place_list *list, gamma_row *row)
+{
+    double value[ROW];
+    phl_rng_exponentials(rng, list->count, value);
+    for (size_t j = 0; j < list->count; j++) {
+        row->base[list->at[j]] = value[j];
+    }
+}
+
+/* Shapes from SPARSE on. */
+static void draw_large(phl_rng *rng, const double *shape, const place_list *list, gamma_row *row)
+{
+    double d[ROW];
+    double c[ROW];
+    double x[ROW];
+    double u[ROW];
     size_t smalls = 0;
-    for (size_t j = 0; j < count; j++) {
-        double a = shape[at[j]];
-        draws->small[smalls] = at[j];
-        draws->fall[smalls] = a;
+    for (size_t j = 0; j < list->count; j++) {
+        double a = shape[list->at[j]];
+        row->small[smalls] = list->at[j];
+        row->fall[smalls] = a;
         smalls += a < 1;
         d[j] = (a < 1 ? a + 1 : a) - 1.0 / 3;
     }
-    for (size_t j = 0; j < count; j++) {
+    for (size_t j = 0; j < list->count; j++) {
         c[j] = 1 / sqrt(9 * d[j]);
     }
-    phl_rng_normals(rng, count, x);
-    phl_rng_uniforms(rng, count, u);
-    for (size_t j = 0; j < count; j++) {
+    phl_rng_normals(rng, list->count, x);
+    phl_rng_uniforms(rng, list->count, u);
+    for (size_t j = 0; j < list->count; j++) {
         double root = 1 + c[j] * x[j];
         double square = x[j] * x[j];
         bool sure = root > 0 && u[j] < 1 - 0.0331 * square * square;
-        draws->base[at[j]] =
-            sure ? d[j] * (root * root * root) : gamma_from(rng, d[j], c[j], x[j], u[j]);
+        row->base[list->at[j]] =
+            sure ? d[j] * (root * root * root) : large_from(rng, d[j], c[j], x[j], u[j]);
     }
     phl_rng_exponentials(rng, smalls, x);
     for (size_t j = 0; j < smalls; j++) {
-        draws->fall[j] = x[j] / draws->fall[j];
+        row->fall[j] = x[j] / row->fall[j];
+        row->factor[j] = -row->fall[j];
     }
-    draws->n_small = smalls;
+    phl_exps(row->factor, smalls, row->factor);
+    row->n_small = smalls;
 }
 
-/* Draws of shape 1, those of the `count` numbers in `at`. */
-static void draw_ones(phl_rng *rng, const uint8_t *at, size_t count, gamma_draws *draws)
+/* Shapes below SPARSE, after draw_large. */
+static void draw_sparse(phl_rng *rng, const double *shape, const place_list *list, gamma_row *row)
 {
-    double value[GAMMAS];
-    phl_rng_exponentials(rng, count, value);
-    for (size_t j = 0; j < count; j++) {
-        draws->base[at[j]] = value[j];
+    double *fall = row->fall + row->n_small;
+    double *factor = row->factor + row->n_small;
+    double s[ROW];
+    double value[ROW];
+    phl_rng_exponentials(rng, list->count, value);
+    phl_rng_uniforms(rng, list->count, s);
+    for (size_t j = 0; j < list->count; j++) {
+        double a = shape[list->at[j]];
+        row->base[list->at[j]] = 1;
+        row->small[row->n_small + j] = list->at[j];
+        s[j] *= 1 + a * INVERSE_E;
+        fall[j] = value[j] / a;
+        factor[j] = -fall[j];
     }
+    phl_exps(factor, list->count, factor);
+    for (size_t j = 0; j < list->count; j++) {
+        if (!(s[j] <= 1 - factor[j])) { /* not below e^-x for sure */
+            fall[j] = sparse_from(rng, shape[list->at[j]], s[j], value[j], &factor[j]);
+        }
+    }
+    row->n_small += list->count;
 }
 
-/* Draws for up to GAMMAS shapes >= 0; a shape of 0 gives 0, by a fall of +inf. */
-static void draw_gammas(phl_rng *rng, const double *shape, size_t count, gamma_draws *draws)
+/* Draws for up to ROW shapes. */
+static void draw_row(phl_rng *rng, const double *shape, size_t count, gamma_row *row)
 {
-    uint8_t one[GAMMAS];
-    uint8_t other[GAMMAS];
+    if (count < SHORT_ROW) {
+        draw_short(rng, shape, count, row);
+        return;
+    }
+    place_list one; /* lists made without branches, which could not be foretold */
+    place_list other;
     size_t ones = 0;
-    for (size_t i = 0; i < count; i++) { /* no branches, which could not be foretold */
-        one[ones] = (uint8_t)i;
-        other[i - ones] = (uint8_t)i;
+    for (size_t i = 0; i < count; i++) {
+        one.at[ones] = (uint8_t)i;
+        other.at[i - ones] = (uint8_t)i;
         ones += !(shape[i] < 1) & !(shape[i] > 1);
     }
-    draw_any(rng, shape, other, count - ones, draws);
-    draw_ones(rng, one, ones, draws);
+    one.count = ones;
+    other.count = count - ones;
+    place_list large;
+    place_list sparse;
+    size_t sparses = 0;
+    for (size_t j = 0; j < other.count; j++) {
+        sparse.at[sparses] = other.at[j];
+        large.at[j - sparses] = other.at[j];
+        sparses += shape[other.at[j]] < SPARSE;
+    }
+    sparse.count = sparses;
+    large.count = other.count - sparses;
+    draw_large(rng, shape, &large, row);
+    draw_sparse(rng, shape, &sparse, row);
+    draw_ones(rng, &one, row);
 }
 
 /* Make base[i] the whole draw and return the sum of all. */
-static double add_up(gamma_draws *draws, size_t count)
+static double add_up(gamma_row *row, size_t count)
 {
-    double factor[GAMMAS];
-    for (size_t j = 0; j < draws->n_small; j++) {
-        factor[j] = -draws->fall[j];
+    for (size_t j = 0; j < row->n_small; j++) {
+        row->base[row->small[j]] *= row->factor[j];
     }
-    phl_exps(factor, draws->n_small, factor);
-    for (size_t j = 0; j < draws->n_small; j++) {
-        draws->base[draws->small[j]] *= factor[j];
-    }
-    return phl_sum_block(draws->base, count);
+    return phl_sum_block(row->base, count);
 }
 
 /* ---- Dirichlet and beta -------------------------------------------------------------------- */
@@ -204,13 +313,13 @@ void phl_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count,
         phl_exps(p, count, p);
         return;
     }
-    gamma_draws draws;
+    gamma_row row;
     double total = 0;
-    for (size_t begin = 0; begin < count; begin += GAMMAS) {
-        size_t now = count - begin < GAMMAS ? count - begin : GAMMAS;
-        draw_gammas(rng, concentration + begin, now, &draws);
-        total += add_up(&draws, now);
-        memcpy(p + begin, draws.base, now * sizeof *p);
+    for (size_t begin = 0; begin < count; begin += ROW) {
+        size_t now = count - begin < ROW ? count - begin : ROW;
+        draw_row(rng, concentration + begin, now, &row);
+        total += add_up(&row, now);
+        memcpy(p + begin, row.base, now * sizeof *p);
     }
     double scale = 1 / total;
     for (size_t i = 0; i < count; i++) {
@@ -218,16 +327,16 @@ void phl_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count,
     }
 }
 
-/* The logarithms of up to GAMMAS gamma draws.  With `plain`, also returns their sum. */
+/* The logarithms of up to ROW gamma row.  With `plain`, also returns their sum. */
 static double log_gammas(phl_rng *rng, const double *shape, size_t count, bool plain, double *logs)
 {
-    gamma_draws draws;
-    draw_gammas(rng, shape, count, &draws);
-    phl_logs(draws.base, count, logs);
-    for (size_t j = 0; j < draws.n_small; j++) {
-        logs[draws.small[j]] -= draws.fall[j];
+    gamma_row row;
+    draw_row(rng, shape, count, &row);
+    phl_logs(row.base, count, logs);
+    for (size_t j = 0; j < row.n_small; j++) {
+        logs[row.small[j]] -= row.fall[j];
     }
-    return plain ? add_up(&draws, count) : 0;
+    return plain ? add_up(&row, count) : 0;
 }
 
 /* Logarithms of gamma draws to logarithms of shares.  total is the sum of the draws, or 0 when they
@@ -253,8 +362,8 @@ void phl_log_dirichlet_draw(phl_rng *rng, const double *concentration, size_t co
     }
     bool plain = any_above(concentration, count, PLAIN_CONCENTRATION);
     double total = 0;
-    for (size_t begin = 0; begin < count; begin += GAMMAS) {
-        size_t now = count - begin < GAMMAS ? count - begin : GAMMAS;
+    for (size_t begin = 0; begin < count; begin += ROW) {
+        size_t now = count - begin < ROW ? count - begin : ROW;
         total += log_gammas(rng, concentration + begin, now, plain, log_p + begin);
     }
     log_shares(log_p, count, total);
@@ -269,9 +378,9 @@ void phl_log_dirichlet_draw_log(phl_rng *rng, const double *log_concentration, s
     }
     bool plain = any_above(log_concentration, count, log(PLAIN_CONCENTRATION));
     double total = 0;
-    for (size_t begin = 0; begin < count; begin += GAMMAS) {
-        size_t now = count - begin < GAMMAS ? count - begin : GAMMAS;
-        double shape[GAMMAS];
+    for (size_t begin = 0; begin < count; begin += ROW) {
+        size_t now = count - begin < ROW ? count - begin : ROW;
+        double shape[ROW];
         phl_exps(log_concentration + begin, now, shape);
         total += log_gammas(rng, shape, now, plain, log_p + begin);
     }

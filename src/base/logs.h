@@ -12,7 +12,7 @@
  * Those and subnormal numbers take longer.  out may be x. */
 void phl_logs(const double *x, size_t count, double *out);
 
-/* out[i] = e^x[i], within 1 ulp; -inf gives 0.  Any x, out may be x. */
+/* out[i] = e^x[i], within 1.1 ulp; -inf gives 0.  Any x, out may be x. */
 void phl_exps(const double *x, size_t count, double *out);
 
 #endif

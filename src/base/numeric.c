@@ -67,24 +67,42 @@ double phl_log_complement(double a)
 
 static double highest_of(const double *values, size_t count)
 {
-    double highest = -INFINITY;
+    double lane[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
     for (size_t i = 0; i < count; i++) {
-        highest = values[i] > highest ? values[i] : highest;
+        lane[i % 4] = values[i] > lane[i % 4] ? values[i] : lane[i % 4];
     }
-    return highest;
+    double first = lane[0] > lane[1] ? lane[0] : lane[1];
+    double second = lane[2] > lane[3] ? lane[2] : lane[3];
+    return first > second ? first : second;
+}
+
+/* The sum of e^(values - highest). */
+static double sum_of_exps(const double *values, size_t count, double highest)
+{
+    enum { CHUNK = 64, FEW = 8 };
+    double sum = 0;
+    if (count < FEW) {
+        for (size_t i = 0; i < count; i++) {
+            sum += exp(values[i] - highest);
+        }
+        return sum;
+    }
+    for (size_t begin = 0; begin < count; begin += CHUNK) {
+        double terms[CHUNK];
+        size_t now = count - begin < CHUNK ? count - begin : CHUNK;
+        for (size_t i = 0; i < now; i++) {
+            terms[i] = values[begin + i] - highest;
+        }
+        phl_exps(terms, now, terms);
+        sum += phl_sum_block(terms, now);
+    }
+    return sum;
 }
 
 double phl_log_sum(const double *values, size_t count)
 {
     double highest = highest_of(values, count);
-    if (isinf(highest)) {
-        return highest;
-    }
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += exp(values[i] - highest);
-    }
-    return highest + log(sum);
+    return isinf(highest) ? highest : highest + log(sum_of_exps(values, count, highest));
 }
 
 double phl_log_normalise(double *values, size_t count)
@@ -93,15 +111,10 @@ double phl_log_normalise(double *values, size_t count)
     if (isinf(highest)) {
         return highest;
     }
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        values[i] -= highest;
-        sum += exp(values[i]);
-    }
     /* In two steps: near -1e8 the sum highest + log_sum would be rounded to 1e-8. */
-    double log_sum = log(sum);
+    double log_sum = log(sum_of_exps(values, count, highest));
     for (size_t i = 0; i < count; i++) {
-        values[i] -= log_sum;
+        values[i] = (values[i] - highest) - log_sum;
     }
     return highest + log_sum;
 }

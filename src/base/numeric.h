@@ -83,7 +83,7 @@ typedef struct phl_rising {
     size_t capacity;
 } phl_rising;
 
-#define PHL_RISING_BLOCK 256
+#define PHL_RISING_BLOCK 64
 
 void phl_rising_init(phl_rising *table, double a);
 void phl_rising_clear(phl_rising *table);

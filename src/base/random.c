@@ -148,21 +148,6 @@ double phl_rng_uniform_fine(phl_rng *rng)
     return (double)(bits >> 11) * scale;
 }
 
-uint64_t phl_rng_bounded(phl_rng *rng, uint64_t bound)
-{
-    /* Lemire (2019): the high word of word * bound is uniform once the few low words below
-     * 2^64 mod bound are rejected. */
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)phl_rng_next(rng) * bound;
-    if ((uint64_t)product < bound) {
-        uint64_t threshold = (0 - bound) % bound;
-        while ((uint64_t)product < threshold) {
-            product = (wide)phl_rng_next(rng) * bound;
-        }
-    }
-    return (uint64_t)(product >> 64);
-}
-
 /* Words taken at a time by the functions for many draws. */
 enum { CHUNK = 128 };
 

@@ -51,8 +51,20 @@ static inline double phl_rng_uniform(phl_rng *rng)
  * relative precision, where phl_rng_uniform has steps of 1.1e-16. */
 double phl_rng_uniform_fine(phl_rng *rng);
 
-/* Uniform on 0 .. bound - 1, without bias; bound >= 1. */
-uint64_t phl_rng_bounded(phl_rng *rng, uint64_t bound);
+/* Uniform on 0 .. bound - 1, without bias; bound >= 1.  (Lemire 2019: the high word of word * bound
+ * is uniform once the few low words below 2^64 mod bound are rejected.) */
+static inline uint64_t phl_rng_bounded(phl_rng *rng, uint64_t bound)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)phl_rng_next(rng) * bound;
+    if ((uint64_t)product < bound) {
+        uint64_t threshold = (0 - bound) % bound;
+        while ((uint64_t)product < threshold) {
+            product = (wide)phl_rng_next(rng) * bound;
+        }
+    }
+    return (uint64_t)(product >> 64);
+}
 
 /* Exponential with mean 1.  Never 0; steps of at most 6e-14 of the value, also near 0. */
 double phl_rng_exponential(phl_rng *rng);

@@ -7,33 +7,70 @@
 
 #include <string.h>
 
+#include "base/logs.h"
+
 #define LARGEST_COUNT ((int64_t)1 << 62)
 
 /* ---- 2. Categorical ------------------------------------------------------------------------ */
 
-/* An index in proportion to its weight; total > 0 is the sum of weights from first to last. */
-static size_t weight_search(phl_rng *rng, const double *weights, size_t count, double total)
+/* Up to so many outcomes running sums are kept and compared with the target one and all; a branch
+ * out of the loop, taken at a place that cannot be foretold, costs more. */
+enum { FEW_OUTCOMES = 32 };
+
+size_t phl_categorical_search(const double *weights, size_t count, double target)
 {
-    double target = phl_rng_uniform(rng) * total;
     double sum = 0;
-    size_t last = PHL_NO_OUTCOME;
     for (size_t i = 0; i < count; i++) {
         sum += weights[i];
-        if (target < sum && weights[i] > 0) {
+        if (target < sum) { /* for the first time, so the weight is above 0 */
             return i;
         }
-        last = weights[i] > 0 ? i : last;
     }
-    return last; /* target was rounded up to the total */
+    while (count > 0 && !(weights[count - 1] > 0)) {
+        count--;
+    }
+    return count - 1;
+}
+
+/* Running sums of up to FEW_OUTCOMES weights; returns the last. */
+static double running_sums(const double *weights, size_t count, double *sums)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += weights[i];
+        sums[i] = sum;
+    }
+    return sum;
+}
+
+/* Running sums that are not above the target. */
+static inline size_t sums_below(const double *sums, size_t count, double target)
+{
+    size_t below = 0;
+    for (size_t i = 0; i < count; i++) {
+        below += sums[i] <= target;
+    }
+    return below;
 }
 
 size_t phl_categorical_draw(phl_rng *rng, const double *weights, size_t count)
 {
-    double total = 0;
-    for (size_t i = 0; i < count; i++) {
-        total += weights[i];
+    if (count > FEW_OUTCOMES) {
+        double total = 0;
+        for (size_t i = 0; i < count; i++) {
+            total += weights[i];
+        }
+        return total > 0 ? phl_categorical_search(weights, count, phl_rng_uniform(rng) * total)
+                         : PHL_NO_OUTCOME;
     }
-    return total > 0 ? weight_search(rng, weights, count, total) : PHL_NO_OUTCOME;
+    double sums[FEW_OUTCOMES];
+    double total = running_sums(weights, count, sums);
+    if (!(total > 0)) {
+        return PHL_NO_OUTCOME;
+    }
+    double target = phl_rng_uniform(rng) * total;
+    size_t below = sums_below(sums, count, target);
+    return below < count ? below : phl_categorical_search(weights, count, target);
 }
 
 size_t phl_categorical_draw_log(phl_rng *rng, const double *log_weights, size_t count)
@@ -47,19 +84,22 @@ size_t phl_categorical_draw_log(phl_rng *rng, const double *log_weights, size_t 
     if (highest == -INFINITY) {
         return PHL_NO_OUTCOME;
     }
+    if (count <= KEPT) {
+        for (size_t i = 0; i < count; i++) {
+            kept[i] = log_weights[i] - highest;
+        }
+        phl_exps(kept, count, kept);
+        return phl_categorical_draw(rng, kept, count);
+    }
     double total = 0;
     for (size_t i = 0; i < count; i++) {
-        double weight = exp(log_weights[i] - highest);
-        total += weight;
-        if (i < KEPT) {
-            kept[i] = weight;
-        }
+        total += exp(log_weights[i] - highest);
     }
     double target = phl_rng_uniform(rng) * total;
     double sum = 0;
     size_t last = PHL_NO_OUTCOME;
     for (size_t i = 0; i < count; i++) {
-        double weight = i < KEPT ? kept[i] : exp(log_weights[i] - highest);
+        double weight = exp(log_weights[i] - highest);
         sum += weight;
         if (target < sum && weight > 0) {
             return i;
@@ -170,9 +210,30 @@ int64_t phl_binomial_draw(phl_rng *rng, int64_t n, double p)
     return p <= 0.5 ? k : n - k;
 }
 
-/* Every draw on its own. */
+/* Every draw on its own, for up to FEW_OUTCOMES. */
 static void multinomial_direct(phl_rng *rng, int64_t n, const double *weights, size_t count,
                                int64_t *counts)
+{
+    enum { CHUNK = 32 };
+    double sums[FEW_OUTCOMES];
+    double total = running_sums(weights, count, sums);
+    for (size_t i = 0; i < count; i++) {
+        counts[i] = 0;
+    }
+    double u[CHUNK];
+    for (size_t left = total > 0 ? (size_t)n : 0, now; left > 0; left -= now) {
+        now = left < CHUNK ? left : CHUNK;
+        phl_rng_uniforms(rng, now, u);
+        for (size_t i = 0; i < now; i++) {
+            size_t at = sums_below(sums, count, u[i] * total);
+            counts[at < count ? at : phl_categorical_search(weights, count, total)]++;
+        }
+    }
+}
+
+/* The same for more outcomes. */
+static void multinomial_direct_many(phl_rng *rng, int64_t n, const double *weights, size_t count,
+                                    int64_t *counts)
 {
     double total = 0;
     for (size_t i = 0; i < count; i++) {
@@ -180,16 +241,22 @@ static void multinomial_direct(phl_rng *rng, int64_t n, const double *weights, s
         counts[i] = 0;
     }
     for (; n > 0 && total > 0; n--) {
-        counts[weight_search(rng, weights, count, total)]++;
+        counts[phl_categorical_search(weights, count, phl_rng_uniform(rng) * total)]++;
     }
 }
 
 void phl_multinomial_draw(phl_rng *rng, int64_t n, const double *weights, size_t count,
                           int64_t *counts)
 {
-    /* Measured: a direct draw costs about 8 + count/2 ns, a binomial 60 ns. */
-    if (n < 60 && (double)n * (16 + (double)count) <= 60 * (double)count) {
-        multinomial_direct(rng, n, weights, count, counts);
+    /* Measured: a direct draw costs 4 + count/2 ns (10 + count/2 of many outcomes), a binomial
+     * about 55. */
+    double one = (count <= FEW_OUTCOMES ? 4 : 10) + 0.5 * (double)count;
+    if (count > 2 && (double)n * one <= 55 * (double)(count - 1)) {
+        if (count <= FEW_OUTCOMES) {
+            multinomial_direct(rng, n, weights, count, counts);
+        } else {
+            multinomial_direct_many(rng, n, weights, count, counts);
+        }
         return;
     }
     /* From the last outcome to the first: given those behind it, outcome i takes each of the
@@ -350,7 +417,7 @@ int64_t phl_hypergeometric_draw(phl_rng *rng, int64_t good, int64_t bad, int64_t
     int64_t few = sample < total - sample ? sample : total - sample;
     int64_t marked = few < small ? small : few;
     int64_t taken = few < small ? few : small;
-    int64_t overlap = taken <= 40 ? hypergeometric_urn(rng, marked, total, taken)
+    int64_t overlap = taken <= 44 ? hypergeometric_urn(rng, marked, total, taken)
                                   : hypergeometric_reject(rng, marked, total - marked, taken);
     if (few != sample) { /* drawn: those of the smaller colour left behind */
         overlap = small - overlap;
@@ -420,15 +487,34 @@ static int64_t crt_stretch(phl_rng *rng, double a, double s, int64_t length, boo
     return length - marked - phl_binomial_draw(rng, length - marked, s / (a + s));
 }
 
+enum { SHORT = 48 }; /* stretches below this cost more than customers one by one */
+
+/* Tables opened by up to SHORT customers from s on, one by one. */
+static int64_t crt_each(phl_rng *rng, double a, int64_t s, int64_t length)
+{
+    int64_t tables = 0;
+    if (length < 12) {
+        for (int64_t i = 0; i < length; i++) {
+            tables += phl_rng_uniform(rng) * (a + (double)(s + i)) < a;
+        }
+        return tables;
+    }
+    double u[SHORT];
+    phl_rng_uniforms(rng, (size_t)length, u);
+    for (int i = 0; i < (int)length; i++) {
+        tables += u[i] * (a + ((double)s + i)) < a;
+    }
+    return tables;
+}
+
 int64_t phl_crt_draw(phl_rng *rng, int64_t n, double a)
 {
-    enum { SHORT = 48 }; /* stretches below this cost more than customers one by one */
     if (n <= 1) {
         return n > 0;
     }
     int64_t tables = 1; /* the first customer always */
     int64_t at = 1;
-    while (at < n) {
+    while (n - at > SHORT) {
         double s = (double)at;
         /* Lengths for which length * rate is CANDIDATES, either way of writing the event. */
         double w = CANDIDATES * (1 + s / a);
@@ -437,17 +523,15 @@ int64_t phl_crt_draw(phl_rng *rng, int64_t n, double a)
         bool by_tables = long_tables >= long_none;
         double length = floor(by_tables ? long_tables : long_none) + 1;
         int64_t step = length < (double)(n - at) ? (int64_t)length : n - at;
-        if (step >= SHORT) {
+        if (step > SHORT) {
             tables += crt_stretch(rng, a, s, step, by_tables);
-            at += step;
-            continue;
+        } else {
+            step = SHORT;
+            tables += crt_each(rng, a, at, step);
         }
-        int64_t end = n - at < SHORT ? n : at + SHORT;
-        for (; at < end; at++) {
-            tables += phl_rng_uniform(rng) * (a + (double)at) < a;
-        }
+        at += step;
     }
-    return tables;
+    return tables + crt_each(rng, a, at, n - at);
 }
 
 int64_t phl_crt_draw_log(phl_rng *rng, int64_t n, double log_a)

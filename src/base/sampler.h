@@ -51,22 +51,27 @@ void phl_log_dirichlet_draw_log(phl_rng *rng, const double *log_concentration, s
 /* An index with probability proportional to its weight; the sum of weights must be finite. */
 size_t phl_categorical_draw(phl_rng *rng, const double *weights, size_t count);
 
-/* The same when the sum of weights is known, up to rounding, and above 0. */
+/* The first index whose running sum of weights is above `target`.  When there is none, the last
+ * index with a weight above 0, which must exist: the target was rounded up to the total. */
+size_t phl_categorical_search(const double *weights, size_t count, double target);
+
+/* The same as phl_categorical_draw when the sum of weights is known, up to rounding, and above 0.
+ */
 static inline size_t phl_categorical_draw_total(phl_rng *rng, const double *weights, size_t count,
                                                 double total)
 {
     double target = phl_rng_uniform(rng) * total;
+    if (count > 32) {
+        return phl_categorical_search(weights, count, target);
+    }
+    /* To the end in any case: where the sum passes the target cannot be foretold. */
     double sum = 0;
+    size_t below = 0;
     for (size_t i = 0; i < count; i++) {
         sum += weights[i];
-        if (target < sum) { /* first at i, so its weight is above 0 */
-            return i;
-        }
+        below += sum <= target;
     }
-    while (count > 0 && !(weights[count - 1] > 0)) { /* the total was rounded up */
-        count--;
-    }
-    return count - 1;
+    return below < count ? below : phl_categorical_search(weights, count, target);
 }
 
 /* The same for logarithms of weights, of any magnitude. */

@@ -71,7 +71,8 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint
     return PHL_OK;
 }
 
-static phl_status count_roots(phl_gibbs *gibbs, phl_error *error)
+/* Occurrences of subtrees, which must be whole numbers. */
+static phl_status count_times(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_forest *forest = gibbs->index->forest;
     for (size_t tree = 0; tree < forest->n_trees; tree++) {
@@ -82,9 +83,8 @@ static phl_status count_roots(phl_gibbs *gibbs, phl_error *error)
                 error, PHL_ERR_ARGUMENT, position, "use whole weights, or --learner em",
                 "tree %zu has weight %g; sampling needs positive integers", tree, weight);
         }
-        gibbs->root_count[forest->tree_root[tree]] += (int64_t)weight;
     }
-    return PHL_OK;
+    return phl_count_occurrences(forest, NULL, &gibbs->times, error);
 }
 
 /* Rising factorials of the concentrations, which never change, as far as they are often needed. */
@@ -92,10 +92,9 @@ static phl_status tabulate_priors(phl_gibbs *gibbs, phl_error *error)
 {
     enum { LARGEST = 4096 };
     double labels = (double)gibbs->params->labels + 1.0, states = (double)gibbs->params->states;
-    const phl_forest *forest = gibbs->index->forest;
-    int64_t nodes = 0;
-    for (size_t s = 0; s < forest->n_subtrees && nodes < LARGEST; s++) {
-        nodes += forest->multiplicity[s];
+    double nodes = 0.0;
+    for (size_t s = 0; s < gibbs->index->forest->n_subtrees && nodes < LARGEST; s++) {
+        nodes += gibbs->times[s];
     }
     phl_rising_init(&gibbs->emission_rising[0], gibbs->options.beta);
     phl_rising_init(&gibbs->emission_rising[1], gibbs->options.beta * labels);
@@ -104,7 +103,7 @@ static phl_status tabulate_priors(phl_gibbs *gibbs, phl_error *error)
     phl_status status = PHL_OK;
     for (int i = 0; status == PHL_OK && i < 4; i++) {
         phl_rising *table = i < 2 ? &gibbs->emission_rising[i] : &gibbs->prior_rising[i - 2];
-        status = phl_rising_reserve(table, nodes < LARGEST ? nodes : LARGEST, error);
+        status = phl_rising_reserve(table, nodes < LARGEST ? (int64_t)nodes : LARGEST, error);
     }
     return status;
 }
@@ -119,15 +118,13 @@ static phl_status allocate(phl_gibbs *gibbs, phl_error *error)
         phl_alloc_zero(((size_t)params->slots + 1) * c, sizeof *gibbs->counts.prior, error);
     gibbs->counts.emission =
         phl_alloc_zero(((size_t)params->labels + 1) * c, sizeof *gibbs->counts.emission, error);
-    gibbs->root_count = phl_alloc_zero(n, sizeof *gibbs->root_count, error);
     gibbs->log_lambda0 = phl_alloc(c, sizeof *gibbs->log_lambda0, error);
     gibbs->log_row = phl_alloc(2 * (widest + 2), sizeof *gibbs->log_row, error);
     if (gibbs->counts.state == NULL || gibbs->counts.prior == NULL ||
-        gibbs->counts.emission == NULL || gibbs->root_count == NULL || gibbs->log_lambda0 == NULL ||
-        gibbs->log_row == NULL) {
+        gibbs->counts.emission == NULL || gibbs->log_lambda0 == NULL || gibbs->log_row == NULL) {
         return PHL_ERR_MEMORY;
     }
-    return tabulate_priors(gibbs, error);
+    return PHL_OK;
 }
 
 phl_status phl_gibbs_set_modes(phl_gibbs *gibbs, phl_error *error)
@@ -169,7 +166,10 @@ phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, u
         status = allocate(made, error);
     }
     if (status == PHL_OK) {
-        status = count_roots(made, error);
+        status = count_times(made, error);
+    }
+    if (status == PHL_OK) {
+        status = tabulate_priors(made, error);
     }
     if (status == PHL_OK) {
         status = phl_gibbs_list_seen(made, error);
@@ -235,7 +235,7 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_rows_free(gibbs->rows);
     phl_params_free(gibbs->params);
     phl_params_free(gibbs->shape_counts);
-    phl_free(gibbs->root_count);
+    phl_free(gibbs->times);
     phl_free(gibbs->log_lambda0);
     phl_free(gibbs->log_row);
     for (int i = 0; i < 2; i++) {
@@ -247,8 +247,7 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_free(gibbs->unseen_mass);
     phl_free(gibbs->weights);
     phl_free(gibbs->drawn);
-    phl_free(gibbs->cell);
-    phl_free(gibbs->message);
+    phl_choices_clear(&gibbs->choices);
     phl_free(gibbs->pool);
     phl_free(gibbs->share);
     phl_free(gibbs);
@@ -280,6 +279,13 @@ double phl_gibbs_temperature(const phl_gibbs_options *options, uint64_t iteratio
         return 1.0;
     }
     return pow(options->anneal_start, 1.0 - (double)iteration / (double)options->anneal_end);
+}
+
+phl_status phl_gibbs_likelihood(phl_gibbs *gibbs, double *log_likelihood, phl_error *error)
+{
+    phl_status status = phl_upward_norms(gibbs->upward, gibbs->options.threads, error);
+    *log_likelihood = status == PHL_OK ? phl_upward_total(gibbs->upward, gibbs->times) : -INFINITY;
+    return status;
 }
 
 /* Marginal likelihood of rows of counts under symmetric Dirichlet priors, by tables of rising

@@ -10,6 +10,7 @@
 #ifndef PHL_LEARN_GIBBS_H
 #define PHL_LEARN_GIBBS_H
 
+#include "learn/choices.h"
 #include "learn/partitions.h"
 #include "model/infer.h"
 
@@ -46,8 +47,8 @@ typedef struct phl_gibbs {
     phl_params *shape_counts; /* shape and root_kind of the data: they never change */
     double *log_lambda0;      /* [C] */
     double alpha, alpha0;
-    uint64_t iteration;  /* iterations done */
-    int64_t *root_count; /* [n] trees with that root */
+    uint64_t iteration; /* iterations done */
+    double *times;      /* [n] occurrences, whole numbers */
     /* Figures of the iteration done last. */
     double log_likelihood; /* of the parameters that entered it */
     double log_joint;      /* log p(x, Q, c | lambda0) with lambda, pi, b integrated out */
@@ -57,10 +58,7 @@ typedef struct phl_gibbs {
     size_t weight_capacity;
     int64_t *drawn;
     size_t drawn_capacity;
-    uint32_t *cell;
-    size_t cell_capacity;
-    double *message;
-    size_t message_capacity;
+    phl_choices choices;
     int64_t *pool; /* [n_pairs][width] children of pairs in active slots, by the block they show */
     size_t pool_capacity;
     double *share; /* by mode, at first_share: [k][C] how far a state belongs to a block */
@@ -124,8 +122,8 @@ typedef struct phl_chain_state {
 /* Put a new chain where another one was.  Nothing of the state is kept. */
 phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl_error *error);
 
-/* log p(labels) of the training trees, after an upward pass. */
-double phl_gibbs_likelihood(const phl_gibbs *gibbs);
+/* log p(labels) of the training trees under the parameters of now, which takes an upward pass. */
+phl_status phl_gibbs_likelihood(phl_gibbs *gibbs, double *log_likelihood, phl_error *error);
 
 /* T(m) = max(T0^(1 - m / m0), 1). */
 double phl_gibbs_temperature(const phl_gibbs_options *options, uint64_t iteration);

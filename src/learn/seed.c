@@ -442,11 +442,10 @@ static double joint(const phl_gibbs *gibbs)
 phl_status phl_seed_step(phl_seed *seed, phl_error *error)
 {
     phl_gibbs *gibbs = seed->gibbs;
-    phl_status status = phl_upward_run(gibbs->upward, gibbs->options.threads, error);
+    phl_status status = phl_gibbs_likelihood(gibbs, &gibbs->log_likelihood, error);
     if (status != PHL_OK) {
         return status;
     }
-    gibbs->log_likelihood = phl_gibbs_likelihood(gibbs);
     gibbs->temperature = phl_gibbs_temperature(&gibbs->options, gibbs->iteration);
     draw_states(seed);
     status = count_states(seed, error);

@@ -5,7 +5,7 @@
  * states by one multinomial draw of beta restricted to the block, which has exactly the law of
  * drawing each occurrence alone.  The n_s(j) occurrences in state j are then divided over the joint
  * blocks of the active children in the same way; each (s, j, z) that gets any is a row, and adds to
- * the pools of the children.  Every subtree has a random stream of its own.
+ * the pools of the children.
  */
 #include <math.h>
 #include <string.h>
@@ -93,11 +93,18 @@ static void divide(int64_t n, const double *weights, size_t count, phl_rng *rng,
     }
 }
 
+/* beta of s: the first of its twins has it. */
+static const double *beta_of(const phl_gibbs *gibbs, uint32_t s)
+{
+    const phl_twins *twins = &gibbs->upward->twins;
+    return gibbs->upward->beta + (size_t)twins->first[twins->group[s]] * gibbs->params->states;
+}
+
 /* beta of s restricted to block z of mode a, into gibbs->weights. */
 static void restrict_beta(phl_gibbs *gibbs, uint32_t s, uint32_t a, size_t z)
 {
     size_t c = gibbs->params->states;
-    const double *beta = gibbs->upward->beta + s * c;
+    const double *beta = beta_of(gibbs, s);
     const double *share = gibbs->share + gibbs->first_share[a] + z * c;
     for (size_t q = 0; q < c; q++) {
         gibbs->weights[q] = share[q] * beta[q];
@@ -135,7 +142,7 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
-    const double *weights = gibbs->upward->beta + s * c;
+    const double *weights = beta_of(gibbs, s);
     double total = 1.0;
     uint32_t number =
         pair == PHL_NO_PAIR ? 0 : params->mode_of_slot[gibbs->index->pair_row[pair] + 1];
@@ -170,7 +177,7 @@ static void draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
     const phl_index *index = gibbs->index;
     phl_rows *rows = gibbs->rows;
     size_t c = params->states;
-    const double *beta = gibbs->upward->beta + s * c;
+    const double *beta = beta_of(gibbs, s);
     int64_t *state = gibbs->counts.state + s * c;
     memset(state, 0, c * sizeof *state);
     if (rows->free_times[s] > 0) {
@@ -199,131 +206,81 @@ static void draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
  * Cells
  * ------------------------------------------------------------------------------------------- */
 
-/* The active slots of a node whose block is not known, and the cells they make: cell i has the
- * digits of i, the first of `free` fastest. */
-struct choice {
-    uint32_t n; /* free slots */
-    struct {
-        uint32_t mode, size, pair; /* pair: PHL_NO_PAIR for an empty slot (soft) */
-        size_t stride;
-    } free[PHL_MAX_MODES];
-    size_t count;    /* cells */
-    uint32_t *cell;  /* [count] */
-    double *message; /* [count] product of the messages */
-    double *weight;  /* [count] */
-    int64_t *drawn;  /* [count] */
-};
-
-/* The link of s in a slot; slots ascend, so it is at most the slot-th one. */
-static uint64_t find_link(const phl_forest *forest, uint32_t s, uint32_t slot)
-{
-    uint64_t first = forest->first_link[s], end = forest->first_link[s + 1];
-    uint64_t k = first + slot < end ? first + slot : end;
-    while (k > first && forest->links[k - 1].slot > slot) {
-        k--;
-    }
-    return k > first && forest->links[k - 1].slot == slot ? k - 1 : UINT64_MAX;
-}
-
-/* Multiply the cells by the blocks of one more slot, slower than those before. */
-static void multiply(struct choice *choice, const double *m, size_t size, size_t stride)
-{
-    size_t n = choice->count;
-    for (size_t z = size; z-- > 0;) {
-        uint32_t *cell = choice->cell + z * n, step = (uint32_t)(z * stride);
-        double *message = choice->message + z * n;
-        for (size_t i = 0; i < n; i++) {
-            cell[i] = choice->cell[i] + step;
-            message[i] = choice->message[i] * m[z];
-        }
-    }
-    choice->count = n * size;
-}
-
-static void list_cells(const phl_gibbs *gibbs, uint32_t s, struct choice *choice)
+/* The pairs of internal subtree s in active slots, PHL_NO_PAIR: empty.  Slots ascend from 1, so the
+ * child in a slot is at most the slot-th one. */
+static void list_pairs(const phl_gibbs *gibbs, uint32_t s, uint32_t *pairs)
 {
     const phl_params *params = gibbs->params;
     const phl_forest *forest = gibbs->index->forest;
-    const phl_upward *upward = gibbs->upward;
-    size_t c = params->states, stride = 1;
-    choice->n = 0;
-    choice->count = 1;
-    choice->cell = gibbs->cell;
-    choice->message = gibbs->message;
-    choice->weight = gibbs->weights;
-    choice->drawn = gibbs->drawn;
-    choice->message[0] = 1.0;
-    uint32_t known = 0;
-    for (uint32_t a = params->n_modes; a-- > 0;) { /* known blocks first: the start of all cells */
-        const phl_mode *mode = &params->modes[a];
-        uint64_t link = find_link(forest, s, mode->slot);
-        uint32_t pair = link == UINT64_MAX ? PHL_NO_PAIR : gibbs->index->link_pair[link];
-        if (pair == PHL_NO_PAIR && mode->block != NULL) {
-            known += (uint32_t)(mode->block[c] * stride);
-        } else {
-            choice->free[choice->n].mode = a;
-            choice->free[choice->n].size = mode->size;
-            choice->free[choice->n].stride = stride;
-            choice->free[choice->n++].pair = pair;
+    uint64_t first = forest->first_link[s], end = forest->first_link[s + 1];
+    for (uint32_t a = 0; a < params->n_modes; a++) {
+        uint32_t slot = params->modes[a].slot;
+        uint64_t k = end - first < slot ? end : first + slot;
+        while (k > first && forest->links[k - 1].slot > slot) {
+            k--;
         }
-        stride *= mode->size;
-    }
-    choice->cell[0] = known;
-    for (uint32_t f = 0; f < choice->n; f++) {
-        const phl_mode *mode = &params->modes[choice->free[f].mode];
-        uint32_t pair = choice->free[f].pair;
-        multiply(choice,
-                 pair == PHL_NO_PAIR ? mode->matrix + c * mode->size
-                                     : upward->message + pair * upward->width,
-                 mode->size, choice->free[f].stride);
+        bool filled = k > first && forest->links[k - 1].slot == slot;
+        pairs[a] = filled ? gibbs->index->link_pair[k - 1] : PHL_NO_PAIR;
     }
 }
 
-/* n occurrences of s in state j use the i-th cell. */
-static phl_status use_cell(phl_gibbs *gibbs, uint32_t s, uint32_t j, const struct choice *choice,
-                           size_t i, int64_t n, phl_error *error)
+/* n occurrences of s in state j use a cell. */
+static phl_status use_cell(phl_gibbs *gibbs, uint32_t s, const uint32_t *pairs, uint32_t j,
+                           uint32_t cell, int64_t n, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
-    uint32_t digits = (uint32_t)i;
-    for (uint32_t f = 0; f < choice->n; f++) {
-        uint32_t size = choice->free[f].size, z = digits % size;
-        digits /= size;
-        if (choice->free[f].pair != PHL_NO_PAIR) {
-            gibbs->pool[choice->free[f].pair * gibbs->upward->width + z] += n;
-        } else {
-            gibbs->counts.mode[choice->free[f].mode][c * size + z] += n;
+    for (uint32_t a = 0; a < params->n_modes; a++) {
+        uint32_t z = gibbs->choices.digit[a * params->core_rows + cell];
+        if (pairs[a] != PHL_NO_PAIR) {
+            gibbs->pool[pairs[a] * gibbs->upward->width + z] += n;
+        } else if (params->soft) { /* shown by an empty slot */
+            gibbs->counts.mode[a][c * params->modes[a].size + z] += n;
         }
     }
     if (params->soft) {
-        gibbs->counts.core[choice->cell[i] * c + j] += n;
+        gibbs->counts.core[cell * c + j] += n;
         return PHL_OK;
     }
-    return phl_rows_add(gibbs->rows, s, j, choice->cell[i], n, error);
+    return phl_rows_add(gibbs->rows, s, j, cell, n, error);
+}
+
+/* Divide n > 1 over the cells, into gibbs->drawn. */
+static void draw_cells(phl_gibbs *gibbs, int64_t n, const phl_choice *choice, phl_rng *rng)
+{
+    enum { FEW = 8 }; /* fewer are drawn one by one */
+    size_t count = choice->count;
+    memset(gibbs->drawn, 0, count * sizeof *gibbs->drawn);
+    if (n <= FEW) {
+        for (; n > 0; n--) {
+            gibbs->drawn[phl_choice_draw(choice, rng)]++;
+        }
+        return;
+    }
+    gibbs->weights[0] = choice->sum[0];
+    for (size_t i = 1; i < count; i++) {
+        gibbs->weights[i] = choice->sum[i] - choice->sum[i - 1];
+    }
+    divide(n, gibbs->weights, count, rng, gibbs->drawn, gibbs->drawn + count);
 }
 
 /* Divide the occurrences of s in state j over its cells. */
-static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, uint32_t j, int64_t n,
-                               const struct choice *choice, phl_rng *rng, phl_error *error)
+static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, const uint32_t *pairs, uint32_t j,
+                               int64_t n, phl_rng *rng, phl_error *error)
 {
-    if (choice->count == 1) {
-        return use_cell(gibbs, s, j, choice, 0, n, error);
-    }
-    size_t c = gibbs->params->states;
-    const double *core = gibbs->params->core + j;
-    for (size_t i = 0; i < choice->count; i++) {
-        choice->weight[i] = core[choice->cell[i] * c] * choice->message[i];
+    phl_choice choice = phl_choices_of(&gibbs->choices, gibbs->upward->twins.group[s], j);
+    if (choice.count == 1) {
+        return use_cell(gibbs, s, pairs, j, choice.cell[0], n, error);
     }
     if (n == 1) {
-        size_t i = pick(choice->weight, choice->count, gibbs->upward->inside[s * c + j], rng);
-        return use_cell(gibbs, s, j, choice, i, 1, error);
+        uint32_t cell = choice.cell[phl_choice_draw(&choice, rng)];
+        return use_cell(gibbs, s, pairs, j, cell, 1, error);
     }
     phl_status status = PHL_OK;
-    memset(choice->drawn, 0, choice->count * sizeof *choice->drawn);
-    divide(n, choice->weight, choice->count, rng, choice->drawn, choice->drawn + choice->count);
-    for (size_t i = 0; status == PHL_OK && i < choice->count; i++) {
-        if (choice->drawn[i] > 0) {
-            status = use_cell(gibbs, s, j, choice, i, choice->drawn[i], error);
+    draw_cells(gibbs, n, &choice, rng);
+    for (size_t i = 0; status == PHL_OK && i < choice.count; i++) {
+        if (gibbs->drawn[i] > 0) {
+            status = use_cell(gibbs, s, pairs, j, choice.cell[i], gibbs->drawn[i], error);
         }
     }
     return status;
@@ -349,9 +306,9 @@ static phl_status split_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rn
         gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j]++;
         return PHL_OK;
     }
-    struct choice choice;
-    list_cells(gibbs, s, &choice);
-    return divide_cells(gibbs, s, j, 1, &choice, rng, error);
+    uint32_t pairs[PHL_MAX_MODES];
+    list_pairs(gibbs, s, pairs);
+    return divide_cells(gibbs, s, pairs, j, 1, rng, error);
 }
 
 static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
@@ -375,12 +332,12 @@ static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_
         }
         return PHL_OK;
     }
-    struct choice choice;
-    list_cells(gibbs, s, &choice);
+    uint32_t pairs[PHL_MAX_MODES];
+    list_pairs(gibbs, s, pairs);
     phl_status status = PHL_OK;
     for (uint32_t j = 0; status == PHL_OK && j < c; j++) {
         if (state[j] > 0) {
-            status = divide_cells(gibbs, s, j, state[j], &choice, rng, error);
+            status = divide_cells(gibbs, s, pairs, j, state[j], rng, error);
         }
     }
     return status;
@@ -426,11 +383,7 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
         status = phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, most, sizeof *gibbs->drawn, error);
     }
     if (status == PHL_OK) {
-        status = phl_grow(&gibbs->cell, &gibbs->cell_capacity, most, sizeof *gibbs->cell, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&gibbs->message, &gibbs->message_capacity, most, sizeof *gibbs->message,
-                          error);
+        status = phl_choices_prepare(&gibbs->choices, gibbs->upward, error);
     }
     if (status == PHL_OK) {
         status = phl_grow(&gibbs->pool, &gibbs->pool_capacity, pools, sizeof *gibbs->pool, error);
@@ -453,30 +406,22 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
     return PHL_OK;
 }
 
-double phl_gibbs_likelihood(const phl_gibbs *gibbs)
-{
-    double sum = 0.0;
-    for (size_t s = 0; s < gibbs->index->forest->n_subtrees; s++) {
-        if (gibbs->root_count[s] > 0) {
-            sum += (double)gibbs->root_count[s] * gibbs->upward->log_likelihood[s];
-        }
-    }
-    return sum;
-}
-
 phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error)
 {
+    enum { STREAM = 64 }; /* subtrees that share a random stream */
     const phl_forest *forest = gibbs->index->forest;
-    phl_status status = phl_upward_run(gibbs->upward, gibbs->options.threads, error);
+    phl_status status = phl_upward_norms(gibbs->upward, gibbs->options.threads, error);
     if (status == PHL_OK) {
-        gibbs->log_likelihood = phl_gibbs_likelihood(gibbs);
+        gibbs->log_likelihood = phl_upward_total(gibbs->upward, gibbs->times);
         status = prepare(gibbs, error);
     }
+    phl_rng rng;
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_SPLIT, UINT64_MAX, &rng);
     for (uint32_t s = (uint32_t)forest->n_subtrees; status == PHL_OK && s-- > 0;) {
         uint32_t pair = gibbs->rows->lone_pair[s];
-        phl_rng rng;
-        phl_rng_init(&rng, gibbs->options.seed, PHL_PURPOSE_SPLIT, gibbs->options.stream,
-                     gibbs->iteration, s);
+        if (s % STREAM == STREAM - 1) {
+            phl_gibbs_rng(gibbs, PHL_PURPOSE_SPLIT, s / STREAM, &rng);
+        }
         status = pair == PHL_NOT_LONE ? split_subtree(gibbs, s, &rng, error)
                                       : split_lone(gibbs, s, pair, &rng, error);
     }

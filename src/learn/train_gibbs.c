@@ -148,13 +148,12 @@ static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
     phl_status status = phl_params_clone(gibbs->params, &draw.params, error);
     if (status == PHL_OK) {
         /* The pass of the next iteration is this one: nothing is drawn in between. */
-        status = phl_upward_run(gibbs->upward, gibbs->options.threads, error);
+        status = phl_gibbs_likelihood(gibbs, &draw.log_likelihood, error);
     }
     if (status != PHL_OK) {
         phl_params_free(draw.params);
         return status;
     }
-    draw.log_likelihood = phl_gibbs_likelihood(gibbs);
     return phl_task_add_draw(task, &draw, error);
 }
 

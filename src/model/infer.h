@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "model/index.h"
 #include "model/params.h"
+#include "model/twins.h"
 
 /* ---- Upward: once a distinct subtree -------------------------------------------------------- */
 
@@ -26,23 +27,55 @@ typedef struct phl_upward {
     double *inside;            /* [n][C] */
     double *beta;              /* [n][C] */
     double *norm;              /* [n] sum of b inside; 0 when the subtree has probability 0 */
+    double *exponent;          /* td: [n] inside was divided by 2^exponent; else NULL */
     double *log_likelihood; /* [n] of the subtree below and including s; -inf when impossible.  td:
-                               only scaled, see phl_upward_tree */
+                               only scaled, see phl_upward_tree.  Set by phl_upward_score */
     size_t width, message_capacity; /* doubles a message; room for all */
     double *message; /* [n_pairs][width] sp: phi_l sum_q A(i|q) beta(q); td: sum_q A(q|i) beta(q);
                         tf: m_l(z) of active slots */
     double *empty;   /* sp: [n_sets][C] part of the empty slots */
+    phl_twins twins; /* tf, full: which subtrees are copies of others */
+    double *table, *scratch; /* derived from the parameters; of all workers */
+    uint32_t *members;       /* tf: states by block of each active slot */
+    size_t table_capacity, scratch_capacity, members_capacity;
 } phl_upward;
 
 phl_status phl_upward_create(const phl_index *index, const phl_params *params,
                              const uint32_t *label_row, phl_upward **upward, phl_error *error);
 void phl_upward_free(phl_upward *upward);
 
-/* Run the pass (again, after parameters changed). threads as in parallel.h. */
+/* Bytes in use. */
+uint64_t phl_upward_bytes(const phl_upward *upward);
+
+/* Run the pass (again, after parameters changed): inside, beta, norm and messages.  threads as in
+ * parallel.h. */
+phl_status phl_upward_pass(phl_upward *upward, int threads, phl_error *error);
+
+/* The same, where norm alone will be used: the others are set for some subtrees only. */
+phl_status phl_upward_norms(phl_upward *upward, int threads, phl_error *error);
+
+/* Other parameters for the next pass, of the same kind and sizes. */
+static inline void phl_upward_turn(phl_upward *upward, const phl_params *params)
+{
+    upward->params = params;
+}
+
+/* After the pass: log_likelihood. */
+phl_status phl_upward_score(phl_upward *upward, int threads, phl_error *error);
+
+/* Both. */
 phl_status phl_upward_run(phl_upward *upward, int threads, phl_error *error);
 
-/* log p(labels) of a tree, without the shape term. */
+/* log of what the root of a tree adds to the sum over its subtrees: 0 but for td.  After the pass.
+ */
+double phl_upward_root(const phl_upward *upward, uint32_t root);
+
+/* After phl_upward_score: log p(labels) of a tree, without the shape term. */
 double phl_upward_tree(const phl_upward *upward, size_t tree);
+
+/* After the pass, bottom-up models: sum over distinct subtrees of times * log norm.  With the
+ * occurrences of phl_count_occurrences that is log p(labels) of all trees. */
+double phl_upward_total(const phl_upward *upward, const double *times);
 
 /* ---- Expected counts: once a distinct subtree ------------------------------------------------ */
 
@@ -59,6 +92,12 @@ phl_status phl_expected_counts(const phl_upward *upward, const double *tree_weig
 void phl_shape_run(const phl_params *params, const phl_forest *forest, double *log_shape);
 double phl_shape_tree(const phl_params *params, const phl_forest *forest, const double *log_shape,
                       size_t tree);
+/* log_shape as something that every internal node adds, *node, and every child: child [L + 1][2], a
+ * leaf or internal, by slot, row L beyond it; consecutive numbers are `stride` apart.  A slot that
+ * is never empty cannot be told this way: then all are 0, and false is returned. */
+bool phl_shape_tables(const phl_params *params, double *node, double *child, size_t stride);
+/* Add what each subtree by itself has in log_shape to terms [n]. */
+void phl_shape_add(const phl_params *params, const phl_forest *forest, double *terms);
 /* Add shape counts of the weighted trees to counts->shape and counts->root_kind. */
 phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight, phl_params *counts,
                             phl_error *error);

@@ -24,13 +24,15 @@ typedef struct phl_kernel {
     /* Doubles of a message, and of scratch for the calls below. */
     size_t (*width)(const phl_params *params);
     size_t (*scratch)(const phl_upward *upward);
-    /* Parameters changed. May be NULL. */
-    void (*prepare)(phl_upward *upward);
-    /* inside[s] of an internal node from the messages of its children; returns the logarithm of the
-     * factor taken out of it (td), else 0. */
-    double (*inside)(const phl_upward *upward, uint32_t s, double *scratch);
-    /* message[pair] from beta of its child. */
-    void (*message)(const phl_upward *upward, uint32_t pair);
+    /* Parameters changed: fill table, empty, twins. */
+    phl_status (*prepare)(phl_upward *upward, phl_error *error);
+    /* inside, beta, norm and messages of the subtrees begin .. end - 1, all of one height. */
+    void (*run)(const phl_upward *upward, size_t begin, size_t end, double *scratch);
+    /* A model with twins, else NULL: `run` is given groups, and does their first subtrees without
+     * messages.  Then the messages twins->sent[begin .. end - 1]; in the end the copies among the
+     * subtrees begin .. end - 1. */
+    void (*send)(const phl_upward *upward, size_t begin, size_t end);
+    void (*copy)(const phl_upward *upward, size_t begin, size_t end);
     /* log of what turns log_likelihood[root] into log p(labels): 0 but for td. */
     double (*root_term)(const phl_upward *upward, uint32_t s);
 
@@ -63,13 +65,23 @@ extern const phl_kernel phl_sp_kernel;
 extern const phl_kernel phl_tf_kernel; /* tf, hard and soft, and full */
 extern const phl_kernel phl_td_kernel;
 
+/* The upward part of phl_tf_kernel, which has a file of its own (tf_upward.c). */
+size_t phl_tf_scratch(const phl_upward *upward);
+phl_status phl_tf_prepare(phl_upward *upward, phl_error *error);
+void phl_tf_run(const phl_upward *upward, size_t begin, size_t end, double *scratch);
+void phl_tf_send(const phl_upward *upward, size_t begin, size_t end);
+void phl_tf_copy(const phl_upward *upward, size_t begin, size_t end);
+
 /* Row of emission of a distinct subtree: its label, the unseen symbol, or all 1 when unknown. */
+static inline size_t phl_emission_row(const phl_upward *upward, uint32_t s)
+{
+    int32_t label = upward->index->forest->label[s];
+    return label < 0 ? (size_t)upward->params->labels + 1 : upward->label_row[label];
+}
+
 static inline const double *phl_emission_of(const phl_upward *upward, uint32_t s)
 {
-    const phl_params *params = upward->params;
-    int32_t label = upward->index->forest->label[s];
-    size_t row = label < 0 ? (size_t)params->labels + 1 : upward->label_row[label];
-    return params->emission + row * params->states;
+    return upward->params->emission + phl_emission_row(upward, s) * upward->params->states;
 }
 
 /* Row of the prior of a leaf in `slot`. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/lanes.h"
 #include "base/memory.h"
 
 static const struct {
@@ -145,7 +146,7 @@ static phl_status make_modes(phl_params *params, const phl_mode *modes, uint32_t
 static phl_status allocate(double **table, double count, phl_error *error)
 {
     if (count > 0) {
-        *table = phl_alloc_zero((size_t)count, sizeof **table, error);
+        *table = phl_alloc_zero((size_t)count + PHL_LANES - 1, sizeof **table, error);
     }
     return count > 0 && *table == NULL ? PHL_ERR_MEMORY : PHL_OK;
 }

@@ -8,7 +8,7 @@
 /* learn/ */
 #define PHL_PURPOSE_EM_START 0x656d7374u  /* "emst": random start of a fit; item = table */
 #define PHL_PURPOSE_START 0x73747274u     /* "strt": start of a chain; item 0, or tree + 1 */
-#define PHL_PURPOSE_SPLIT 0x73706c74u     /* "splt": hidden states; item = distinct subtree */
+#define PHL_PURPOSE_SPLIT 0x73706c74u     /* "splt": hidden states; item = subtrees by 64s */
 #define PHL_PURPOSE_PARTITION 0x70617274u /* "part": partition moves */
 #define PHL_PURPOSE_TABLES 0x7461626cu    /* "tabl": table counts, lambda0; item = cell or end */
 #define PHL_PURPOSE_CORE 0x636f7265u      /* "core": lambda; item = cell */

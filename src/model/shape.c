@@ -17,34 +17,75 @@ static bool is_leaf(const phl_forest *forest, uint32_t s)
     return forest->leaf_slot[s] != 0;
 }
 
-void phl_shape_run(const phl_params *params, const phl_forest *forest, double *log_shape)
+/* log(1 - prod_l o^l(absent)) */
+static double log_condition(const phl_params *params)
 {
-    double all_absent = 0.0; /* log prod_l o^l(absent) */
+    double all_absent = 0.0;
     for (size_t l = 0; l < params->slots; l++) {
         all_absent += phl_log(params->shape[3 * l + ABSENT]);
     }
-    double condition = phl_log_complement(all_absent);
-    for (size_t s = 0; s < forest->n_subtrees; s++) {
-        double sum = 0.0;
-        if (!is_leaf(forest, (uint32_t)s)) {
-            uint64_t k = forest->first_link[s], end = forest->first_link[s + 1];
-            for (uint32_t l = 0; l < params->slots; l++) {
-                int outcome = ABSENT;
-                if (k < end && forest->links[k].slot == l + 1) {
-                    outcome = is_leaf(forest, forest->links[k].child) ? LEAF : INTERNAL;
-                    sum += log_shape[forest->links[k].child];
-                    k++;
-                }
-                sum += phl_log(params->shape[3 * l + (size_t)outcome]);
-            }
-            for (; k < end; k++) {
-                sum += log_shape[forest->links[k].child] - log(3.0);
-            }
-            /* All slots surely absent: then there are no internal nodes. */
-            sum = sum == -INFINITY || condition == -INFINITY ? -INFINITY : sum - condition;
+    return phl_log_complement(all_absent);
+}
+
+/* What internal subtree s itself adds, slot by slot. */
+static double node_shape(const phl_params *params, const phl_forest *forest, size_t s,
+                         double condition)
+{
+    uint64_t k = forest->first_link[s], end = forest->first_link[s + 1];
+    double sum = 0.0;
+    for (uint32_t l = 0; l < params->slots; l++) {
+        int outcome = ABSENT;
+        if (k < end && forest->links[k].slot == l + 1) {
+            outcome = is_leaf(forest, forest->links[k].child) ? LEAF : INTERNAL;
+            k++;
         }
-        log_shape[s] = sum;
+        sum += phl_log(params->shape[3 * l + (size_t)outcome]);
     }
+    sum -= (double)(end - k) * log(3.0);
+    /* All slots surely absent: then there are no internal nodes. */
+    return sum == -INFINITY || condition == -INFINITY ? -INFINITY : sum - condition;
+}
+
+void phl_shape_add(const phl_params *params, const phl_forest *forest, double *terms)
+{
+    double condition = log_condition(params);
+    for (size_t s = 0; s < forest->n_subtrees; s++) {
+        if (!is_leaf(forest, (uint32_t)s)) {
+            terms[s] += node_shape(params, forest, s, condition);
+        }
+    }
+}
+
+void phl_shape_run(const phl_params *params, const phl_forest *forest, double *log_shape)
+{
+    double condition = log_condition(params);
+    for (size_t s = 0; s < forest->n_subtrees; s++) {
+        log_shape[s] =
+            is_leaf(forest, (uint32_t)s) ? 0.0 : node_shape(params, forest, s, condition);
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            log_shape[s] += log_shape[forest->links[k].child];
+        }
+    }
+}
+
+bool phl_shape_tables(const phl_params *params, double *node, double *child, size_t stride)
+{
+    double condition = log_condition(params), all_absent = 0.0;
+    bool possible = condition > -INFINITY;
+    for (size_t l = 0; l < params->slots; l++) {
+        possible = possible && params->shape[3 * l + ABSENT] > 0.0;
+    }
+    for (size_t l = 0; l < params->slots; l++) {
+        const double *o = params->shape + 3 * l;
+        double absent = phl_log(o[ABSENT]);
+        all_absent += absent;
+        child[2 * l * stride] = possible ? phl_log(o[LEAF]) - absent : 0.0;
+        child[(2 * l + 1) * stride] = possible ? phl_log(o[INTERNAL]) - absent : 0.0;
+    }
+    size_t beyond = 2 * (size_t)params->slots;
+    child[beyond * stride] = child[(beyond + 1) * stride] = possible ? -log(3.0) : 0.0;
+    *node = possible ? all_absent - condition : 0.0;
+    return possible;
 }
 
 double phl_shape_tree(const phl_params *params, const phl_forest *forest, const double *log_shape,

@@ -6,8 +6,10 @@
  */
 #include <math.h>
 
+#include "base/clones.h"
 #include "base/sampler.h"
 #include "model/kernel.h"
+#include "model/lane_rows.h"
 
 static const double *row_of(const phl_params *params, size_t row, size_t q)
 {
@@ -22,8 +24,8 @@ static size_t sp_width(const phl_params *params)
 
 static size_t sp_scratch(const phl_upward *upward)
 {
-    /* One number a link of the widest node, in count_node. */
-    return (size_t)upward->index->slots + upward->params->states + 1;
+    /* A row; one number a link of the widest node, in count_node. */
+    return (size_t)upward->index->slots + phl_whole_lanes(upward->params->states) + 1;
 }
 
 /* Does the set hold the row?  `cursor` walks along the set while rows ascend. */
@@ -36,8 +38,9 @@ static bool is_filled(const phl_index *index, size_t set, size_t row, uint32_t *
     return false;
 }
 
-static void sp_prepare(phl_upward *upward)
+static phl_status sp_prepare(phl_upward *upward, phl_error *error)
 {
+    (void)error;
     const phl_index *index = upward->index;
     const phl_params *params = upward->params;
     size_t c = params->states;
@@ -57,48 +60,68 @@ static void sp_prepare(phl_upward *upward)
             }
         }
     }
+    return PHL_OK;
 }
 
-static void sp_message(const phl_upward *upward, uint32_t pair)
+/* v(i) = phi_l sum_q A^l(i|q) beta(q) of every pair of child s.  weights: [C] scratch */
+PHL_INLINED void send_messages(const phl_upward *upward, size_t s, double *restrict weights)
 {
     const phl_params *params = upward->params;
-    size_t c = params->states, row = upward->index->pair_row[pair];
-    const double *beta = upward->beta + upward->index->pair_child[pair] * c;
-    double *v = upward->message + pair * c;
-    for (size_t i = 0; i < c; i++) {
-        v[i] = 0.0;
-    }
-    for (size_t q = 0; q < c; q++) {
-        const double *a = row_of(params, row, q);
-        double weight = params->switching[row] * beta[q];
-        for (size_t i = 0; i < c; i++) {
-            v[i] += weight * a[i];
+    const phl_index *index = upward->index;
+    size_t c = params->states;
+    const double *restrict beta = upward->beta + s * c;
+    for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
+        size_t row = index->pair_row[pair];
+        for (size_t q = 0; q < c; q++) {
+            weights[q] = params->switching[row] * beta[q];
         }
+        phl_combine(c, row_of(params, row, 0), c, weights, c, upward->message + pair * c);
     }
 }
 
-static double sp_inside(const phl_upward *upward, uint32_t s, double *scratch)
+/* The part of the empty slots and the messages of the children. */
+PHL_INLINED void add_messages(size_t parts, const phl_upward *upward, size_t s,
+                              double *restrict inside)
 {
-    (void)scratch;
     const phl_index *index = upward->index;
-    const phl_forest *forest = index->forest;
+    const uint64_t *first_link = index->forest->first_link;
     size_t c = upward->params->states;
-    double *inside = upward->inside + s * c;
-    const double *empty = upward->empty + index->set_of[s] * c;
-    for (size_t i = 0; i < c; i++) {
-        inside[i] = empty[i];
-    }
-    for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-        uint32_t pair = index->link_pair[k];
-        if (pair == PHL_NO_PAIR) {
-            break; /* slots ascend: the rest lies beyond L too */
+    for (size_t j = 0; j < parts * PHL_LANES; j += PHL_LANES) {
+        phl_lanes sum = phl_lanes_at(upward->empty + index->set_of[s] * c + j);
+        for (uint64_t k = first_link[s]; k < first_link[s + 1]; k++) {
+            uint32_t pair = index->link_pair[k];
+            if (pair == PHL_NO_PAIR) {
+                break; /* slots ascend: the rest lies beyond L too */
+            }
+            sum += phl_lanes_at(upward->message + pair * c + j);
         }
-        const double *v = upward->message + pair * c;
-        for (size_t i = 0; i < c; i++) {
-            inside[i] += v[i];
-        }
+        phl_lanes_set(inside + j, sum);
     }
-    return 0.0;
+}
+
+PHL_INLINED void run_subtrees(size_t parts, const phl_upward *upward, size_t begin, size_t end,
+                              double *scratch)
+{
+    const phl_params *params = upward->params;
+    const uint32_t *leaf_slot = upward->index->forest->leaf_slot;
+    size_t c = params->states;
+    for (size_t s = begin; s < end; s++) {
+        const double *from = scratch;
+        if (leaf_slot[s] != 0) {
+            from = params->prior + phl_leaf_row(params, leaf_slot[s]) * c;
+        } else {
+            add_messages(parts, upward, s, scratch);
+        }
+        upward->norm[s] = phl_finish(parts, c, phl_emission_of(upward, (uint32_t)s), from,
+                                     upward->inside + s * c, upward->beta + s * c);
+        send_messages(upward, s, scratch);
+    }
+}
+
+PHL_CLONES
+static void sp_run(const phl_upward *upward, size_t begin, size_t end, double *scratch)
+{
+    PHL_BY_PARTS(upward->params->states, run_subtrees, upward, begin, end, scratch);
 }
 
 static double sp_root_term(const phl_upward *upward, uint32_t s)
@@ -446,8 +469,7 @@ const phl_kernel phl_sp_kernel = {
     .width = sp_width,
     .scratch = sp_scratch,
     .prepare = sp_prepare,
-    .inside = sp_inside,
-    .message = sp_message,
+    .run = sp_run,
     .root_term = sp_root_term,
     .count_root = sp_count_root,
     .count_node = sp_count_node,

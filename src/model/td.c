@@ -8,8 +8,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clones.h"
+#include "base/memory.h"
 #include "base/sampler.h"
 #include "model/kernel.h"
+#include "model/lane_rows.h"
 
 static const double *row_of(const phl_params *params, size_t row, size_t i)
 {
@@ -24,31 +27,66 @@ static size_t td_width(const phl_params *params)
 
 static size_t td_scratch(const phl_upward *upward)
 {
-    return upward->params->states;
+    return 2 * phl_whole_lanes(upward->params->states);
 }
 
-static void td_message(const phl_upward *upward, uint32_t pair)
+/* table: A with the parent's state last, [L + 1][C][C], so that messages are sums of rows. */
+static phl_status td_prepare(phl_upward *upward, phl_error *error)
 {
     const phl_params *params = upward->params;
-    size_t c = params->states, row = upward->index->pair_row[pair];
-    const double *beta = upward->beta + upward->index->pair_child[pair] * c;
-    for (size_t i = 0; i < c; i++) {
-        upward->message[pair * c + i] = phl_dot(row_of(params, row, i), beta, c);
+    size_t c = params->states, rows = (size_t)params->slots + 1;
+    phl_status status = phl_grow(&upward->table, &upward->table_capacity, rows * c * c + PHL_LANES,
+                                 sizeof *upward->table, error);
+    for (size_t row = 0; status == PHL_OK && row < rows; row++) {
+        for (size_t i = 0; i < c; i++) {
+            for (size_t q = 0; q < c; q++) {
+                upward->table[(row * c + q) * c + i] = row_of(params, row, i)[q];
+            }
+        }
+    }
+    return status;
+}
+
+PHL_INLINED void send_messages(const phl_upward *upward, size_t s)
+{
+    const phl_index *index = upward->index;
+    size_t c = upward->params->states;
+    for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
+        phl_combine(c, upward->table + index->pair_row[pair] * c * c, c, upward->beta + s * c, c,
+                    upward->message + pair * c);
     }
 }
 
+/* Fractions below this are brought back to 1/2 .. 1. */
+#define SMALL 0x1p-500
+
 /* Products over children as fraction * 2^exponent, a pair a state: one state may be far behind the
- * others after some children and ahead after the next. */
-static void multiply(double *fraction, double *exponent, const double *factors, size_t n)
+ * others after some children and ahead after the next.  Fractions behind the last state become 0.
+ * True if an exponent changed. */
+PHL_INLINED bool multiply(size_t parts, size_t c, const double *restrict factors,
+                          double *restrict fraction, double *restrict exponent)
 {
-    for (size_t i = 0; i < n; i++) {
-        fraction[i] *= factors[i];
-        if (fraction[i] < 0x1p-500 && fraction[i] > 0.0) {
+    size_t last = (parts - 1) * PHL_LANES;
+    phl_lane_mask small = {0};
+    for (size_t j = 0; j <= last; j += PHL_LANES) {
+        phl_lanes x = phl_lanes_at(fraction + j) * phl_lanes_at(factors + j);
+        if (j == last) {
+            phl_lanes_keep(&x, c - last);
+        }
+        phl_lanes_set(fraction + j, x);
+        small |= (x > 0.0) & (x < SMALL);
+    }
+    if ((small[0] | small[1] | small[2] | small[3]) == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < c; i++) {
+        if (fraction[i] > 0.0 && fraction[i] < SMALL) {
             int shift;
             fraction[i] = frexp(fraction[i], &shift);
             exponent[i] += shift;
         }
     }
+    return true;
 }
 
 /* Bring fractions to one exponent, the largest, which is returned. */
@@ -69,20 +107,53 @@ static double align(double *fraction, const double *exponent, size_t n)
     return largest;
 }
 
-static double td_inside(const phl_upward *upward, uint32_t s, double *scratch)
+/* The same where all exponents are 0: then no fraction is below SMALL, but for zeros. */
+PHL_INLINED double align_plain(size_t parts, size_t c, double *restrict fraction)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < c; i++) {
+        most = fraction[i] > most ? fraction[i] : most;
+    }
+    if (!(most > 0.0)) {
+        return 0.0;
+    }
+    int largest = ilogb(most);
+    double scale = ldexp(1.0, -largest);
+    for (size_t j = 0; j < parts * PHL_LANES; j += PHL_LANES) {
+        phl_lanes_set(fraction + j, phl_lanes_at(fraction + j) * scale);
+    }
+    return largest;
+}
+
+PHL_INLINED void run_subtrees(size_t parts, const phl_upward *upward, size_t begin, size_t end,
+                              double *scratch)
 {
     const phl_forest *forest = upward->index->forest;
-    size_t c = upward->params->states;
-    double *inside = upward->inside + s * c;
-    double *exponent = scratch;
-    for (size_t i = 0; i < c; i++) {
-        inside[i] = 1.0;
-        exponent[i] = 0.0;
+    size_t c = upward->params->states, whole = parts * PHL_LANES;
+    double *product = scratch, *exponent = scratch + whole; /* [whole] each */
+    for (size_t s = begin; s < end; s++) {
+        bool shifted = false;
+        for (size_t i = 0; i < whole; i++) {
+            product[i] = 1.0;
+            exponent[i] = 0.0;
+        }
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            const double *factors = upward->message + upward->index->link_pair[k] * c;
+            shifted = multiply(parts, c, factors, product, exponent) || shifted;
+        }
+        upward->exponent[s] = forest->leaf_slot[s] != 0 ? 0.0
+                              : shifted                 ? align(product, exponent, c)
+                                                        : align_plain(parts, c, product);
+        upward->norm[s] = phl_finish(parts, c, phl_emission_of(upward, (uint32_t)s), product,
+                                     upward->inside + s * c, upward->beta + s * c);
+        send_messages(upward, s);
     }
-    for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-        multiply(inside, exponent, upward->message + upward->index->link_pair[k] * c, c);
-    }
-    return align(inside, exponent, c) * log(2.0);
+}
+
+PHL_CLONES
+static void td_run(const phl_upward *upward, size_t begin, size_t end, double *scratch)
+{
+    PHL_BY_PARTS(upward->params->states, run_subtrees, upward, begin, end, scratch);
 }
 
 static double root_likelihood(const phl_upward *upward, uint32_t s)
@@ -347,8 +418,8 @@ static void td_draw_children(phl_tree_view *view, size_t u, phl_rng *rng, uint32
 const phl_kernel phl_td_kernel = {
     .width = td_width,
     .scratch = td_scratch,
-    .inside = td_inside,
-    .message = td_message,
+    .prepare = td_prepare,
+    .run = td_run,
     .root_term = td_root_term,
     .count_root = td_count_root,
     .count_node = td_count_node,

@@ -25,80 +25,11 @@ static size_t tf_width(const phl_params *params)
     return width;
 }
 
-static size_t tf_scratch(const phl_upward *upward)
-{
-    const phl_params *params = upward->params;
-    return params->core_rows * params->states + (params->n_modes + 1) * upward->width;
-}
-
 static const phl_mode *mode_of_pair(const phl_upward *upward, uint32_t pair)
 {
     const phl_params *params = upward->params;
     uint32_t number = params->mode_of_slot[upward->index->pair_row[pair] + 1];
     return number == 0 ? NULL : &params->modes[number - 1];
-}
-
-static void tf_message(const phl_upward *upward, uint32_t pair)
-{
-    const phl_mode *mode = mode_of_pair(upward, pair);
-    if (mode == NULL) {
-        return;
-    }
-    size_t c = upward->params->states;
-    const double *beta = upward->beta + upward->index->pair_child[pair] * c;
-    double *m = upward->message + pair * upward->width;
-    memset(m, 0, mode->size * sizeof *m);
-    for (size_t q = 0; q < c; q++) {
-        if (mode->block != NULL) {
-            m[mode->block[q]] += beta[q];
-        } else {
-            for (size_t z = 0; z < mode->size; z++) {
-                m[z] += mode->matrix[q * mode->size + z] * beta[q];
-            }
-        }
-    }
-}
-
-/* Contract one mode: out[r] = sum_z m(z) in[z * rest + r].  out may lie at or before `in`. */
-static void contract(const double *in, const double *m, size_t size, size_t rest, double *out)
-{
-    for (size_t r = 0; r < rest; r++) {
-        out[r] = m[0] * in[r];
-    }
-    for (size_t z = 1; z < size; z++) {
-        const double *slab = in + z * rest;
-        for (size_t r = 0; r < rest; r++) {
-            out[r] += m[z] * slab[r];
-        }
-    }
-}
-
-static double tf_inside(const phl_upward *upward, uint32_t s, double *scratch)
-{
-    const phl_params *params = upward->params;
-    const phl_forest *forest = upward->index->forest;
-    size_t c = params->states;
-    uint64_t link = forest->first_link[s], end = forest->first_link[s + 1];
-    const double *current = params->core;
-    size_t rest = params->core_rows * c;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        rest /= mode->size;
-        while (link < end && forest->links[link].slot < mode->slot) {
-            link++;
-        }
-        bool filled = link < end && forest->links[link].slot == mode->slot;
-        if (!filled && mode->block != NULL) {
-            current += mode->block[c] * rest;
-            continue;
-        }
-        const double *m = filled ? upward->message + upward->index->link_pair[link] * upward->width
-                                 : mode->matrix + c * mode->size;
-        contract(current, m, mode->size, rest, scratch);
-        current = scratch;
-    }
-    memcpy(upward->inside + s * c, current, c * sizeof *current);
-    return 0.0;
 }
 
 static double tf_root_term(const phl_upward *upward, uint32_t s)
@@ -485,9 +416,11 @@ static void tf_draw_children(phl_tree_view *view, size_t u, phl_rng *rng, uint32
 
 const phl_kernel phl_tf_kernel = {
     .width = tf_width,
-    .scratch = tf_scratch,
-    .inside = tf_inside,
-    .message = tf_message,
+    .scratch = phl_tf_scratch,
+    .prepare = phl_tf_prepare,
+    .run = phl_tf_run,
+    .send = phl_tf_send,
+    .copy = phl_tf_copy,
     .root_term = tf_root_term,
     .count_root = tf_count_root,
     .count_node = tf_count_node,

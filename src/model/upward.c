@@ -1,7 +1,8 @@
 /* upward.c - the upward pass, once a distinct subtree, level by level; see infer.h. */
 #include <math.h>
-#include <string.h>
 
+#include "base/lanes.h"
+#include "base/logs.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "model/kernel.h"
@@ -41,10 +42,14 @@ phl_status phl_upward_create(const phl_index *index, const phl_params *params,
     made->norm = phl_alloc(n, sizeof *made->norm, error);
     made->log_likelihood = phl_alloc(n, sizeof *made->log_likelihood, error);
     if (params->kind == PHL_SP) {
-        made->empty = phl_alloc(index->n_sets * c, sizeof *made->empty, error);
+        made->empty = phl_alloc_zero(index->n_sets * c + PHL_LANES, sizeof *made->empty, error);
+    }
+    if (params->kind == PHL_TD) {
+        made->exponent = phl_alloc(n, sizeof *made->exponent, error);
     }
     if (made->inside == NULL || made->beta == NULL || made->norm == NULL ||
-        made->log_likelihood == NULL || (params->kind == PHL_SP && made->empty == NULL)) {
+        made->log_likelihood == NULL || (params->kind == PHL_SP && made->empty == NULL) ||
+        (params->kind == PHL_TD && made->exponent == NULL)) {
         phl_upward_free(made);
         return PHL_ERR_MEMORY;
     }
@@ -63,65 +68,34 @@ void phl_upward_free(phl_upward *upward)
     phl_free(upward->log_likelihood);
     phl_free(upward->message);
     phl_free(upward->empty);
+    phl_free(upward->exponent);
+    phl_free(upward->table);
+    phl_free(upward->scratch);
+    phl_free(upward->members);
+    phl_twins_clear(&upward->twins);
     phl_free(upward);
 }
 
-/* Leaf: the prior of its slot (bottom-up) or nothing below (td). */
-static void leaf_inside(const phl_upward *upward, uint32_t s, double *inside)
-{
-    const phl_params *params = upward->params;
-    size_t c = params->states;
-    if (params->prior != NULL) {
-        size_t row = phl_leaf_row(params, upward->index->forest->leaf_slot[s]);
-        memcpy(inside, params->prior + row * c, c * sizeof *inside);
-    } else {
-        for (size_t j = 0; j < c; j++) {
-            inside[j] = 1.0;
-        }
-    }
-}
-
-/* beta, norm and log-likelihood of s, whose inside is set; then the messages it sends. */
-static void finish_subtree(const phl_upward *upward, const phl_kernel *kernel, uint32_t s,
-                           double log_factor)
+uint64_t phl_upward_bytes(const phl_upward *upward)
 {
     const phl_index *index = upward->index;
-    const phl_forest *forest = index->forest;
-    size_t c = upward->params->states;
-    const double *emission = phl_emission_of(upward, s);
-    const double *inside = upward->inside + s * c;
-    double *beta = upward->beta + s * c;
-    double norm = 0.0;
-    for (size_t j = 0; j < c; j++) {
-        beta[j] = emission[j] * inside[j];
-        norm += beta[j];
-    }
-    double scale = norm > 0.0 ? 1.0 / norm : 0.0;
-    if (isinf(scale)) { /* the smallest of doubles: divide instead */
-        for (size_t j = 0; j < c; j++) {
-            beta[j] /= norm;
-        }
-    } else {
-        for (size_t j = 0; j < c; j++) {
-            beta[j] *= scale;
-        }
-    }
-    double sum = norm > 0.0 ? log(norm) + log_factor : -INFINITY;
-    for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-        sum += upward->log_likelihood[forest->links[k].child];
-    }
-    upward->norm[s] = norm;
-    upward->log_likelihood[s] = sum;
-    for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
-        kernel->message(upward, pair);
-    }
+    uint64_t c = upward->params->states;
+    uint64_t doubles = index->forest->n_subtrees * (2 * c + (upward->exponent != NULL ? 3 : 2)) +
+                       upward->message_capacity + upward->table_capacity +
+                       upward->scratch_capacity + (upward->empty != NULL ? index->n_sets * c : 0);
+    return doubles * sizeof(double) + upward->members_capacity * sizeof *upward->members +
+           phl_twins_bytes(&upward->twins);
 }
 
+/* ---------------------------------------------------------------------------------------------
+ * The pass
+ * ------------------------------------------------------------------------------------------- */
+
 struct pass {
-    const phl_upward *upward;
+    phl_upward *upward;
     const phl_kernel *kernel;
-    size_t first; /* of the level */
-    double *scratch;
+    int workers;
+    size_t first;        /* of the items at hand */
     size_t scratch_size; /* a worker */
 };
 
@@ -131,62 +105,172 @@ static phl_status run_block(size_t block, size_t begin, size_t end, int worker, 
     (void)block;
     (void)error;
     const struct pass *pass = context;
+    pass->kernel->run(pass->upward, pass->first + begin, pass->first + end,
+                      pass->upward->scratch + (size_t)worker * pass->scratch_size);
+    return PHL_OK;
+}
+
+static phl_status send_block(size_t block, size_t begin, size_t end, int worker, void *context,
+                             phl_error *error)
+{
+    (void)block;
+    (void)worker;
+    (void)error;
+    const struct pass *pass = context;
+    pass->kernel->send(pass->upward, pass->first + begin, pass->first + end);
+    return PHL_OK;
+}
+
+static phl_status copy_block(size_t block, size_t begin, size_t end, int worker, void *context,
+                             phl_error *error)
+{
+    (void)block;
+    (void)worker;
+    (void)error;
+    const struct pass *pass = context;
+    pass->kernel->copy(pass->upward, pass->first + begin, pass->first + end);
+    return PHL_OK;
+}
+
+/* A loop over the items first .. end - 1, in several threads if they are many. */
+static phl_status share(struct pass *pass, phl_block_fn body, size_t first, size_t end,
+                        phl_error *error)
+{
+    /* Waking threads costs more than a small level takes. */
+    enum { BLOCK = 64, WORTH_SHARING = 1 << 15 };
+    size_t count = end - first;
+    pass->first = first;
+    if (pass->workers == 1 || count * pass->upward->params->states < WORTH_SHARING) {
+        return body(0, 0, count, 0, pass, error);
+    }
+    return phl_parallel_blocks(count, BLOCK, pass->workers, body, pass, NULL, NULL, error);
+}
+
+static phl_status prepare(struct pass *pass, phl_error *error)
+{
+    phl_upward *upward = pass->upward;
+    upward->width = pass->kernel->width(upward->params);    /* active slots may have changed */
+    pass->scratch_size = pass->kernel->scratch(upward) + 8; /* keeps workers' lines apart */
+    phl_status status = phl_grow(&upward->message, &upward->message_capacity,
+                                 upward->index->n_pairs * upward->width + PHL_LANES,
+                                 sizeof *upward->message, error);
+    if (status == PHL_OK) {
+        status =
+            phl_grow(&upward->scratch, &upward->scratch_capacity,
+                     pass->scratch_size * (size_t)pass->workers, sizeof *upward->scratch, error);
+    }
+    return status == PHL_OK ? pass->kernel->prepare(upward, error) : status;
+}
+
+/* All but the copies of twins. */
+static phl_status run_levels(phl_upward *upward, int threads, struct pass *pass, phl_error *error)
+{
+    const phl_forest *forest = upward->index->forest;
+    *pass = (struct pass){.upward = upward,
+                          .kernel = phl_kernel_of(upward->params->kind),
+                          .workers = phl_thread_count(threads)};
+    phl_status status = prepare(pass, error);
+    const phl_twins *twins = &upward->twins;
+    const uint32_t *level = pass->kernel->copy != NULL ? twins->level : forest->level;
+    for (size_t h = 0; status == PHL_OK && h < forest->n_levels; h++) {
+        status = share(pass, run_block, level[h], level[h + 1], error);
+        if (status == PHL_OK && pass->kernel->send != NULL) {
+            status = share(pass, send_block, twins->sent_level[h], twins->sent_level[h + 1], error);
+        }
+    }
+    return status;
+}
+
+phl_status phl_upward_pass(phl_upward *upward, int threads, phl_error *error)
+{
+    struct pass pass;
+    phl_status status = run_levels(upward, threads, &pass, error);
+    if (status == PHL_OK && pass.kernel->copy != NULL) {
+        status = share(&pass, copy_block, upward->twins.n_leaves, upward->index->forest->n_subtrees,
+                       error);
+    }
+    return status;
+}
+
+phl_status phl_upward_norms(phl_upward *upward, int threads, phl_error *error)
+{
+    struct pass pass;
+    const phl_twins *twins = &upward->twins;
+    phl_status status = run_levels(upward, threads, &pass, error);
+    if (status == PHL_OK && pass.kernel->copy != NULL) {
+        for (size_t s = twins->n_leaves; s < upward->index->forest->n_subtrees; s++) {
+            upward->norm[s] = upward->norm[twins->first[twins->group[s]]];
+        }
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Logarithms
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status score_block(size_t block, size_t begin, size_t end, int worker, void *context,
+                              phl_error *error)
+{
+    (void)block;
+    (void)worker;
+    (void)error;
+    const struct pass *pass = context;
     const phl_upward *upward = pass->upward;
     const phl_forest *forest = upward->index->forest;
-    double *scratch = pass->scratch + (size_t)worker * pass->scratch_size;
-    for (size_t i = begin; i < end; i++) {
-        uint32_t s = (uint32_t)(pass->first + i);
-        double log_factor = 0.0;
-        if (forest->leaf_slot[s] != 0) {
-            leaf_inside(upward, s, upward->inside + s * upward->params->states);
-        } else {
-            log_factor = pass->kernel->inside(upward, s, scratch);
+    double *sum = upward->log_likelihood;
+    size_t first = pass->first + begin, last = pass->first + end;
+    phl_logs(upward->norm + first, last - first, sum + first);
+    for (size_t s = first; s < last; s++) {
+        double own = sum[s] + (upward->exponent != NULL ? upward->exponent[s] * log(2.0) : 0.0);
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            own += sum[forest->links[k].child];
         }
-        finish_subtree(upward, pass->kernel, s, log_factor);
+        sum[s] = own;
     }
     return PHL_OK;
 }
 
+phl_status phl_upward_score(phl_upward *upward, int threads, phl_error *error)
+{
+    const phl_forest *forest = upward->index->forest;
+    struct pass pass = {.upward = upward, .workers = phl_thread_count(threads)};
+    phl_status status = PHL_OK;
+    for (size_t h = 0; status == PHL_OK && h < forest->n_levels; h++) {
+        status = share(&pass, score_block, forest->level[h], forest->level[h + 1], error);
+    }
+    return status;
+}
+
 phl_status phl_upward_run(phl_upward *upward, int threads, phl_error *error)
 {
-    /* Waking threads costs more than a small level takes. */
-    enum { BLOCK = 64, WORTH_SHARING = 1 << 15 };
-    const phl_forest *forest = upward->index->forest;
-    const phl_kernel *kernel = phl_kernel_of(upward->params->kind);
-    int workers = phl_thread_count(threads);
-    upward->width = kernel->width(upward->params); /* active slots may have changed */
-    phl_status status =
-        phl_grow(&upward->message, &upward->message_capacity,
-                 upward->index->n_pairs * upward->width + 1, sizeof *upward->message, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    struct pass pass = {.upward = upward, .kernel = kernel};
-    pass.scratch_size = kernel->scratch(upward) + 8; /* keeps workers' lines apart */
-    pass.scratch = phl_alloc(pass.scratch_size * (size_t)workers, sizeof *pass.scratch, error);
-    if (pass.scratch == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    if (kernel->prepare != NULL) {
-        kernel->prepare(upward);
-    }
-    for (size_t h = 0; status == PHL_OK && h < forest->n_levels; h++) {
-        pass.first = forest->level[h];
-        size_t count = forest->level[h + 1] - forest->level[h];
-        if (workers == 1 || count * upward->params->states < WORTH_SHARING) {
-            status = run_block(0, 0, count, 0, &pass, error);
-        } else {
-            status =
-                phl_parallel_blocks(count, BLOCK, threads, run_block, &pass, NULL, NULL, error);
+    phl_status status = phl_upward_pass(upward, threads, error);
+    return status == PHL_OK ? phl_upward_score(upward, threads, error) : status;
+}
+
+double phl_upward_total(const phl_upward *upward, const double *times)
+{
+    enum { BLOCK = 128 };
+    double terms[BLOCK], total = 0.0;
+    size_t n = upward->index->forest->n_subtrees;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        size_t count = n - first < BLOCK ? n - first : BLOCK;
+        phl_logs(upward->norm + first, count, terms);
+        for (size_t i = 0; i < count; i++) {
+            terms[i] = times[first + i] > 0.0 ? times[first + i] * terms[i] : 0.0;
         }
+        total += phl_sum_block(terms, count);
     }
-    phl_free(pass.scratch);
-    return status;
+    return total;
+}
+
+double phl_upward_root(const phl_upward *upward, uint32_t root)
+{
+    return phl_kernel_of(upward->params->kind)->root_term(upward, root);
 }
 
 double phl_upward_tree(const phl_upward *upward, size_t tree)
 {
     uint32_t root = upward->index->forest->tree_root[tree];
-    return upward->log_likelihood[root] +
-           phl_kernel_of(upward->params->kind)->root_term(upward, root);
+    return upward->log_likelihood[root] + phl_upward_root(upward, root);
 }

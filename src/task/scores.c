@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/logs.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 
@@ -87,95 +88,171 @@ phl_status phl_check_draws(const phl_model *model, phl_error *error)
  * Scores
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_root_scores(const phl_prepared *prepared, const phl_upward *upward, double *labels,
-                           double *shape, phl_error *error)
+/* The part of a root's scores that is no sum over its tree. */
+static void start_scores(const phl_prepared *prepared, const phl_upward *upward, bool shape,
+                         double *scores)
 {
     const phl_roots *roots = &prepared->roots;
     const phl_forest *forest = prepared->forest;
+    double kind[2] = {0.0, 0.0}; /* leaf, internal */
+    for (int i = 0; shape && i < 2; i++) {
+        kind[i] = log(upward->params->root_kind[i]);
+    }
     for (size_t r = 0; r < roots->n; r++) {
-        labels[r] = phl_upward_tree(upward, roots->tree[r]);
+        uint32_t root = forest->tree_root[roots->tree[r]];
+        scores[r] = phl_upward_root(upward, root) + kind[forest->leaf_slot[root] != 0 ? 0 : 1];
     }
-    if (shape == NULL) {
-        return PHL_OK;
-    }
-    double *log_shape = phl_alloc(forest->n_subtrees, sizeof *log_shape, error);
-    if (log_shape == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    phl_shape_run(upward->params, forest, log_shape);
-    for (size_t r = 0; r < roots->n; r++) {
-        shape[r] = phl_shape_tree(upward->params, forest, log_shape, roots->tree[r]);
-    }
-    phl_free(log_shape);
-    return PHL_OK;
 }
+
+/* The other part, from one lane. */
+static void add_sums(const phl_prepared *prepared, const phl_sums *sums, size_t lane,
+                     double *scores)
+{
+    const phl_roots *roots = &prepared->roots;
+    for (size_t r = 0; r < roots->n; r++) {
+        size_t root = prepared->forest->tree_root[roots->tree[r]];
+        scores[r] += sums->sum[root * sums->width + lane];
+    }
+}
+
+void phl_root_scores(const phl_prepared *prepared, const phl_upward *upward, phl_sums *sums,
+                     double *labels, double *both)
+{
+    start_scores(prepared, upward, false, labels);
+    start_scores(prepared, upward, true, both);
+    phl_sums_set_labels(sums, 0, upward);
+    phl_sums_run(sums, false);
+    add_sums(prepared, sums, 0, labels);
+    phl_sums_add_shape(sums, 0, upward->params);
+    phl_sums_run(sums, true);
+    add_sums(prepared, sums, 0, both);
+}
+
+/* For some of the n at a time. */
+void phl_average_draws(const double *scores, size_t draws, size_t n, double *out)
+{
+    enum { SOME = 128 };
+    double top[SOME], total[SOME], work[SOME], log_draws = log((double)draws);
+    if (draws == 1) {
+        memcpy(out, scores, n * sizeof *out);
+        return;
+    }
+    for (size_t first = 0; first < n; first += SOME) {
+        size_t count = n - first < SOME ? n - first : SOME;
+        const double *some = scores + first;
+        for (size_t i = 0; i < count; i++) {
+            top[i] = -INFINITY;
+            total[i] = 0.0;
+        }
+        for (size_t d = 0; d < draws; d++) {
+            for (size_t i = 0; i < count; i++) {
+                top[i] = some[d * n + i] > top[i] ? some[d * n + i] : top[i];
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            top[i] = top[i] > -INFINITY ? top[i] : 0.0; /* then the sum is 0 */
+        }
+        for (size_t d = 0; d < draws; d++) {
+            for (size_t i = 0; i < count; i++) {
+                work[i] = some[d * n + i] - top[i];
+            }
+            phl_exps(work, count, work);
+            for (size_t i = 0; i < count; i++) {
+                total[i] += work[i];
+            }
+        }
+        phl_logs(total, count, work);
+        for (size_t i = 0; i < count; i++) {
+            out[first + i] = top[i] + work[i] - log_draws;
+        }
+    }
+}
+
+/* What one thread works with. */
+struct worker {
+    phl_upward *upward;
+    phl_sums *sums;
+};
 
 /* A number of models in a row, all their draws: the unit of memory and of parallel work. */
 struct group {
     const phl_prepared *prepared;
     const phl_model *models; /* [n_models] */
     size_t n_models;
-    size_t *first_job;      /* [n_models + 1] job = (model, draw) */
-    int inner_threads;      /* for one upward pass */
-    double *labels, *shape; /* [jobs][roots]; shape NULL when not wanted */
+    size_t *first_job;     /* [n_models + 1] job = (model, draw) */
+    size_t batch;          /* so many jobs are summed side by side */
+    int inner_threads;     /* for one upward pass */
+    struct worker *worker; /* [workers] */
+    double *labels, *both; /* [jobs][roots] log p_d(labels), and of labels and shape; NULL: not
+                              wanted */
 };
 
-static phl_status score_job(size_t block, size_t begin, size_t end, int worker, void *context,
-                            phl_error *error)
+static const phl_params *job_params(const struct group *group, size_t job)
 {
-    (void)block;
-    (void)worker;
-    const struct group *group = context;
-    size_t n_roots = group->prepared->roots.n;
+    size_t m = 0;
+    while (group->first_job[m + 1] <= job) {
+        m++;
+    }
+    return group->models[m].draws[job - group->first_job[m]].params;
+}
+
+/* Upward pass, sums and upward scratch of a worker, made once for all its batches. */
+static phl_status make_worker(const struct group *group, const phl_params *params,
+                              struct worker *worker, phl_error *error)
+{
+    const phl_prepared *prepared = group->prepared;
     phl_status status = PHL_OK;
-    for (size_t job = begin; status == PHL_OK && job < end; job++) {
-        size_t m = 0;
-        while (group->first_job[m + 1] <= job) {
-            m++;
-        }
-        const phl_params *params = group->models[m].draws[job - group->first_job[m]].params;
-        phl_upward *upward = NULL;
-        status = phl_upward_create(group->prepared->index, params, group->prepared->label_row,
-                                   &upward, error);
-        if (status == PHL_OK) {
-            status = phl_upward_run(upward, group->inner_threads, error);
-        }
-        if (status == PHL_OK) {
-            status =
-                phl_root_scores(group->prepared, upward, group->labels + job * n_roots,
-                                group->shape == NULL ? NULL : group->shape + job * n_roots, error);
-        }
-        phl_upward_free(upward);
+    if (worker->upward == NULL) {
+        status =
+            phl_upward_create(prepared->index, params, prepared->label_row, &worker->upward, error);
+    }
+    if (status == PHL_OK && (worker->sums == NULL || worker->sums->width < group->batch)) {
+        phl_sums_free(worker->sums);
+        worker->sums = NULL;
+        status =
+            phl_sums_create(prepared->forest, params->slots, group->batch, &worker->sums, error);
     }
     return status;
 }
 
-/* log (1/D sum_d exp(labels + shape)) of every root and model. */
-static phl_status average(const struct group *group, const double *shape, double *out,
-                          phl_error *error)
+static phl_status score_batch(size_t block, size_t begin, size_t end, int worker, void *context,
+                              phl_error *error)
 {
-    size_t n_roots = group->prepared->roots.n;
-    size_t most = 0;
-    for (size_t m = 0; m < group->n_models; m++) {
-        most = group->models[m].n_draws > most ? group->models[m].n_draws : most;
-    }
-    double *values = phl_alloc(most, sizeof *values, error);
-    if (values == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    for (size_t m = 0; m < group->n_models; m++) {
-        size_t draws = group->models[m].n_draws;
-        for (size_t r = 0; r < n_roots; r++) {
-            for (size_t d = 0; d < draws; d++) {
-                size_t at = (group->first_job[m] + d) * n_roots + r;
-                values[d] = group->labels[at] + (shape != NULL ? shape[at] : 0.0);
-            }
-            out[m * n_roots + r] =
-                draws == 1 ? values[0] : phl_log_sum(values, draws) - log((double)draws);
+    (void)block;
+    const struct group *group = context;
+    const phl_prepared *prepared = group->prepared;
+    size_t n_roots = prepared->roots.n;
+    struct worker *own = &group->worker[worker];
+    phl_status status = make_worker(group, job_params(group, begin), own, error);
+    for (size_t job = begin; status == PHL_OK && job < end; job++) {
+        phl_upward_turn(own->upward, job_params(group, job));
+        status = phl_upward_norms(own->upward, group->inner_threads, error);
+        if (status == PHL_OK && group->labels != NULL) {
+            start_scores(prepared, own->upward, false, group->labels + job * n_roots);
+        }
+        if (status == PHL_OK && group->both != NULL) {
+            start_scores(prepared, own->upward, true, group->both + job * n_roots);
+        }
+        if (status == PHL_OK) {
+            phl_sums_set_labels(own->sums, job - begin, own->upward);
         }
     }
-    phl_free(values);
-    return PHL_OK;
+    if (status == PHL_OK && group->labels != NULL) {
+        phl_sums_run(own->sums, false);
+        for (size_t job = begin; job < end; job++) {
+            add_sums(prepared, own->sums, job - begin, group->labels + job * n_roots);
+        }
+    }
+    if (status == PHL_OK && group->both != NULL) {
+        for (size_t job = begin; job < end; job++) {
+            phl_sums_add_shape(own->sums, job - begin, job_params(group, job));
+        }
+        phl_sums_run(own->sums, true);
+        for (size_t job = begin; job < end; job++) {
+            add_sums(prepared, own->sums, job - begin, group->both + job * n_roots);
+        }
+    }
+    return status;
 }
 
 static phl_status score_group(struct group *group, int threads, phl_cancel_fn cancel, void *context,
@@ -183,25 +260,32 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
 {
     size_t n_roots = group->prepared->roots.n;
     size_t jobs = group->first_job[group->n_models];
-    int workers = phl_thread_count(threads);
+    size_t workers = (size_t)phl_thread_count(threads);
     phl_status status = PHL_ERR_MEMORY;
-    group->labels = phl_alloc(jobs * n_roots, sizeof *group->labels, error);
-    group->shape = both == NULL ? NULL : phl_alloc(jobs * n_roots, sizeof *group->shape, error);
-    if (group->labels != NULL && (both == NULL || group->shape != NULL)) {
-        /* Few jobs: one after the other, each in all threads. */
-        bool few = jobs < (size_t)workers;
+    group->labels = labels == NULL ? NULL : phl_alloc(jobs * n_roots, sizeof *labels, error);
+    group->both = both == NULL ? NULL : phl_alloc(jobs * n_roots, sizeof *both, error);
+    if ((labels == NULL || group->labels != NULL) && (both == NULL || group->both != NULL)) {
+        /* Few jobs: one after the other, each in all threads.  Otherwise batches of one size that
+         * leave no thread without work. */
+        bool few = jobs < workers;
+        size_t batches = phl_block_count(jobs, PHL_SUM_LANES);
+        batches = few || batches >= workers ? batches : workers;
+        group->batch = phl_block_count(jobs, batches);
         group->inner_threads = few ? threads : 1;
-        status = phl_parallel_blocks(jobs, 1, few ? 1 : threads, score_job, group, cancel, context,
-                                     error);
+        status = phl_parallel_blocks(jobs, group->batch, few ? 1 : threads, score_batch, group,
+                                     cancel, context, error);
     }
-    if (status == PHL_OK && labels != NULL) {
-        status = average(group, NULL, labels, error);
-    }
-    if (status == PHL_OK && both != NULL) {
-        status = average(group, group->shape, both, error);
+    for (size_t m = 0; status == PHL_OK && m < group->n_models; m++) {
+        size_t first = group->first_job[m] * n_roots, draws = group->models[m].n_draws;
+        if (labels != NULL) {
+            phl_average_draws(group->labels + first, draws, n_roots, labels + m * n_roots);
+        }
+        if (both != NULL) {
+            phl_average_draws(group->both + first, draws, n_roots, both + m * n_roots);
+        }
     }
     phl_free(group->labels);
-    phl_free(group->shape);
+    phl_free(group->both);
     return status;
 }
 
@@ -212,15 +296,18 @@ phl_status phl_average_scores(const phl_prepared *prepared, const phl_model *mod
     size_t n_roots = prepared->roots.n;
     size_t workers = (size_t)phl_thread_count(threads);
     size_t *first_job = phl_alloc(n_models + 1, sizeof *first_job, error);
-    phl_status status = first_job == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    struct worker *worker = phl_alloc_zero(workers, sizeof *worker, error);
+    phl_status status = first_job == NULL || worker == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t m = 0; status == PHL_OK && m < n_models; m++) {
         status = phl_check_draws(&models[m], error);
     }
-    /* Whole models until every thread has a job: so memory does not grow with classes x draws. */
+    /* Whole models until every thread has a batch: so memory does not grow with classes x draws. */
     for (size_t m = 0; status == PHL_OK && m < n_models;) {
-        struct group group = {.prepared = prepared, .models = models + m, .first_job = first_job};
+        struct group group = {
+            .prepared = prepared, .models = models + m, .first_job = first_job, .worker = worker};
         first_job[0] = 0;
-        while (m + group.n_models < n_models && first_job[group.n_models] < workers) {
+        while (m + group.n_models < n_models &&
+               first_job[group.n_models] < workers * PHL_SUM_LANES) {
             first_job[group.n_models + 1] =
                 first_job[group.n_models] + models[m + group.n_models].n_draws;
             group.n_models++;
@@ -230,6 +317,11 @@ phl_status phl_average_scores(const phl_prepared *prepared, const phl_model *mod
                              both == NULL ? NULL : both + m * n_roots, error);
         m += group.n_models;
     }
+    for (size_t i = 0; worker != NULL && i < workers; i++) {
+        phl_upward_free(worker[i].upward);
+        phl_sums_free(worker[i].sums);
+    }
+    phl_free(worker);
     phl_free(first_job);
     return status;
 }

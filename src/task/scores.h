@@ -8,6 +8,7 @@
 
 #include "model/infer.h"
 #include "model/run.h"
+#include "model/sums.h"
 
 /* The distinct roots of a forest, numbered by first appearance. */
 typedef struct phl_roots {
@@ -31,10 +32,13 @@ phl_status phl_prepare(const phl_run *run, const phl_forest *forest, phl_prepare
                        phl_error *error);
 void phl_prepared_clear(phl_prepared *prepared);
 
-/* log p_d(labels) of every root under the upward pass of one draw, and log p_d(shape) if wanted
- * (NULL: not). */
-phl_status phl_root_scores(const phl_prepared *prepared, const phl_upward *upward, double *labels,
-                           double *shape, phl_error *error);
+/* log p_d of every root under the upward pass of one draw: of the labels, and of labels and shape
+ * together.  sums: one lane, as work space. */
+void phl_root_scores(const phl_prepared *prepared, const phl_upward *upward, phl_sums *sums,
+                     double *labels, double *both);
+
+/* out [n]: log of the mean over draws of e^scores, scores [draws][n]. */
+void phl_average_draws(const double *scores, size_t draws, size_t n, double *out);
 
 /* Averages over draws for models [n_models] of one run: scores [n_models][roots] of the labels, and
  * `both` [n_models][roots] of labels and shape together; either may be NULL. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "base/sampler.h"
 #include "model/purposes.h"
 
@@ -22,15 +21,6 @@ static uint64_t quarter_of_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (uint64_t)pages / 4 * (uint64_t)size : UINT64_C(1) << 30;
-}
-
-static uint64_t bytes_of(const phl_upward *upward)
-{
-    const phl_index *index = upward->index;
-    uint64_t c = upward->params->states;
-    uint64_t doubles = index->forest->n_subtrees * (2 * c + 2) + index->n_pairs * upward->width +
-                       (upward->empty != NULL ? index->n_sets * c : 0);
-    return doubles * sizeof(double);
 }
 
 static phl_status run_pass(const phl_session *session, size_t draw, phl_upward **upward,
@@ -56,21 +46,25 @@ static phl_status run_passes(phl_session *session, uint64_t bytes, phl_error *er
 {
     size_t n_roots = session->prepared.roots.n;
     uint64_t used = 0;
-    phl_status status = PHL_OK;
+    phl_sums *sums = NULL;
+    phl_status status =
+        phl_sums_create(session->prepared.forest, session->model->run->slots, 1, &sums, error);
     for (size_t d = 0; status == PHL_OK && d < session->n_draws; d++) {
         phl_upward *upward = NULL;
         status = run_pass(session, d, &upward, error);
         if (status == PHL_OK) {
-            status = phl_root_scores(&session->prepared, upward, session->labels + d * n_roots,
-                                     session->shape + d * n_roots, error);
+            phl_root_scores(&session->prepared, upward, sums, session->labels + d * n_roots,
+                            session->both + d * n_roots);
         }
-        if (status == PHL_OK && (d == 0 || bytes_of(upward) <= bytes - used)) {
-            used += bytes_of(upward) <= bytes - used ? bytes_of(upward) : bytes - used;
+        if (status == PHL_OK && (d == 0 || phl_upward_bytes(upward) <= bytes - used)) {
+            used +=
+                phl_upward_bytes(upward) <= bytes - used ? phl_upward_bytes(upward) : bytes - used;
             session->upward[d] = upward;
         } else {
             phl_upward_free(upward);
         }
     }
+    phl_sums_free(sums);
     return status;
 }
 
@@ -92,9 +86,9 @@ phl_status phl_session_create_within(const phl_model *model, const phl_forest *f
     if (status == PHL_OK) {
         size_t scores = made->n_draws * made->prepared.roots.n;
         made->labels = phl_alloc(scores, sizeof *made->labels, error);
-        made->shape = phl_alloc(scores, sizeof *made->shape, error);
+        made->both = phl_alloc(scores, sizeof *made->both, error);
         made->upward = phl_alloc_zero(made->n_draws, sizeof *made->upward, error);
-        status = made->labels == NULL || made->shape == NULL || made->upward == NULL
+        status = made->labels == NULL || made->both == NULL || made->upward == NULL
                      ? PHL_ERR_MEMORY
                      : run_passes(made, bytes, error);
     }
@@ -125,7 +119,7 @@ void phl_session_free(phl_session *session)
     phl_upward_free(session->spare);
     phl_free(session->upward);
     phl_free(session->labels);
-    phl_free(session->shape);
+    phl_free(session->both);
     phl_free(session->work);
     phl_free(session->states);
     phl_prepared_clear(&session->prepared);
@@ -224,11 +218,9 @@ phl_status phl_session_score(phl_session *session, size_t tree, bool structure,
     const phl_roots *roots = &session->prepared.roots;
     for (size_t d = 0; d < session->n_draws; d++) {
         size_t at = d * roots->n + roots->of_tree[tree];
-        session->work[d] = session->labels[at] + (structure ? session->shape[at] : 0.0);
+        session->work[d] = structure ? session->both[at] : session->labels[at];
     }
-    *log_likelihood = session->n_draws == 1 ? session->work[0]
-                                            : phl_log_sum(session->work, session->n_draws) -
-                                                  log((double)session->n_draws);
+    phl_average_draws(session->work, session->n_draws, 1, log_likelihood);
     return PHL_OK;
 }
 

@@ -16,7 +16,7 @@ struct phl_session {
     phl_prepared prepared;
     size_t n_draws;
     double *labels;      /* [D][roots] log p_d(labels) */
-    double *shape;       /* [D][roots] log p_d(shape) */
+    double *both;        /* [D][roots] log p_d(labels, shape) */
     phl_upward **upward; /* [D] NULL: not kept */
     phl_upward *spare;   /* pass of a draw that is not kept, or NULL */
     size_t spare_draw;

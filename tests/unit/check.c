@@ -258,3 +258,70 @@ void check_bins_judge(const check_bins *bins, uint64_t seed, const char *format,
         fail();
     }
 }
+
+/* ---- Counts of outcomes ---------------------------------------------------------------------- */
+
+void check_outcomes_add(check_outcomes *outcomes, const double *probability,
+                        const int64_t *observed, size_t count, int64_t draws)
+{
+    double sum = 0.0;
+    int bins = 0;
+    for (size_t i = 0; i < count; i++) {
+        double expected = probability[i] * (double)draws;
+        if (expected >= 10.0) {
+            double excess = (double)observed[i] - expected;
+            sum += excess * excess / expected;
+            bins++;
+        } else {
+            int rarity = probability[i] >= 1e-2   ? 0
+                         : probability[i] >= 1e-3 ? 1
+                         : probability[i] >= 1e-4 ? 2
+                                                  : 3;
+            outcomes->rare_expected[rarity] += expected;
+            outcomes->rare_observed[rarity] += (double)observed[i];
+        }
+    }
+    outcomes->sum += bins > 1 ? sum : 0.0;
+    outcomes->freedom += bins > 1 ? bins - 1 : 0;
+    outcomes->draws += draws;
+}
+
+/* Chance of as many rare outcomes as there were, or as few: a Poisson law has at least their tails.
+ */
+static double rare_chance(const check_outcomes *outcomes)
+{
+    double least = 1.0;
+    for (int i = 0; i < CHECK_RARITIES; i++) {
+        if (outcomes->rare_expected[i] > 0.0) {
+            double log_expected = log(outcomes->rare_expected[i]);
+            double seen = outcomes->rare_observed[i];
+            double few = check_gamma_tail(seen + 1.0, log_expected);
+            double many = seen > 0.0 ? check_gamma_cdf(seen, log_expected) : 1.0;
+            least = fmin(least, 2.0 * fmin(few, many));
+        } else if (outcomes->rare_observed[i] > 0.0) {
+            least = 0.0;
+        }
+    }
+    return least;
+}
+
+void check_outcomes_judge(const check_outcomes *outcomes, uint64_t seed, const char *format, ...)
+{
+    char name[200];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    double chance = outcomes->freedom > 0.0 ? check_gamma_tail(outcomes->freedom / 2.0,
+                                                               log(outcomes->sum / 2.0 + 1e-300))
+                                            : 1.0;
+    double of_rare = rare_chance(outcomes);
+    bool good = chance >= CHECK_CHANCE && of_rare >= CHECK_CHANCE;
+    print_message("  %s: seed %llu, %lld draws, chi-square %.1f / %.0f, chance %.2g, of rare ones "
+                  "%.2g\n",
+                  name, (unsigned long long)seed, (long long)outcomes->draws, outcomes->sum,
+                  outcomes->freedom, chance, of_rare);
+    if (!good) {
+        fail_msg("%s: chance %.2g", name, fmin(chance, of_rare));
+    }
+}

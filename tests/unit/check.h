@@ -74,4 +74,26 @@ void check_bins_add(check_bins *bins, double value);
 void check_bins_judge(const check_bins *bins, uint64_t seed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ---- Counts of outcomes ---------------------------------------------------------------------- */
+
+/* Draws from one law or several, each a list of outcomes with their probabilities, judged together:
+ *  - chi-square over the outcomes expected at least ten times, which with n of them and d draws has
+ *    power 1/2 against probabilities off by sqrt(6.7 sqrt(n) / d) (root mean square, relative);
+ *  - the rarer ones together, by how rare they are: as many as expected?
+ * Each fails by chance with probability 1e-6 for a fresh seed. */
+enum { CHECK_RARITIES = 4 };
+
+typedef struct check_outcomes {
+    double sum, freedom;
+    double rare_expected[CHECK_RARITIES], rare_observed[CHECK_RARITIES];
+    int64_t draws;
+} check_outcomes;
+
+void check_outcomes_add(check_outcomes *outcomes, const double *probability,
+                        const int64_t *observed, size_t count, int64_t draws);
+
+/* Print the verdict on one line, with the seed, and fail the test if it is bad. */
+void check_outcomes_judge(const check_outcomes *outcomes, uint64_t seed, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #endif

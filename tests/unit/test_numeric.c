@@ -67,6 +67,19 @@ static void test_log_space(void **state)
     (void)phl_log_normalise(deep, 2);
     check_close(deep[0], -log1p(exp(-0.5)), 1e-15);
     check_close(deep[1], -0.5 - log1p(exp(-0.5)), 1e-15);
+    double many[150]; /* long enough for several at a time */
+    double sum = 0;
+    for (size_t i = 0; i < 150; i++) {
+        many[i] = i % 7 == 3 ? -INFINITY : log((double)i + 0.5) - 700;
+        sum += i % 7 == 3 ? 0 : (double)i + 0.5;
+    }
+    check_close(phl_log_sum(many, 150), log(sum) - 700, 1e-15);
+    check_close(phl_log_sum(many, 64), log(64 * 32 - 9 * 31.5) - 700, 1e-15);
+    check_close(phl_log_normalise(many, 150), log(sum) - 700, 1e-15);
+    for (size_t i = 0; i < 150; i++) {
+        double expected = i % 7 == 3 ? -INFINITY : log(((double)i + 0.5) / sum);
+        assert_true(many[i] == expected || fabs(many[i] - expected) < 1e-12);
+    }
     double nothing[2] = {-INFINITY, -INFINITY};
     check_ulps(phl_log_normalise(nothing, 2), -INFINITY, 0);
     check_ulps(nothing[0], -INFINITY, 0);
@@ -137,22 +150,68 @@ static void test_rising(void **state)
     check_close(phl_log_rising_log(-1e6, 5), -1e6 + log(24), 1e-15);
     /* both sides of the change of formula agree */
     check_close(phl_log_rising_log(-600, 7), phl_log_rising_log(nextafter(-600, 0), 7), 1e-15);
+}
 
+/* Differences of long double log-gammas, where these are good for 1e-15 and better. */
+static void judge_rising_table(double a)
+{
+    phl_rising table;
+    phl_rising_init(&table, a);
+    assert_int_equal(phl_rising_reserve(&table, 20000, NULL), PHL_OK);
+    double worst = 0;
+    for (int64_t n = 0; n <= 20000; n++) {
+        double value = phl_rising_get(&table, n);
+        double formula = phl_log_rising(a, n);
+        double size = fmax(1, fmax(fabs(formula), fabs(log(a))));
+        worst = fmax(worst, fabs(value - formula) / size);
+        if (a < 1e3) {
+            long double exact = lgammal((long double)a + (long double)n) - lgammal(a);
+            worst = fmax(worst, fabs((double)(value - exact)) / size);
+        }
+    }
+    phl_rising_clear(&table);
+    print_message("log (%g)_n, n to 20000: off by %.2g\n", a, worst);
+    assert_true(worst < 4e-15);
+}
+
+static void test_rising_table(void **state)
+{
+    (void)state;
+    const double values[] = {1e-300, 1e-100, 1e-9, 0.01, 0.3, 1, 2.5, 40, 999, 1e7, 1e10};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        judge_rising_table(values[i]);
+    }
     phl_rising table;
     phl_rising_init(&table, 0.01);
     check_ulps(phl_rising_get(&table, 12), phl_log_rising(0.01, 12), 0);
-    assert_int_equal(phl_rising_reserve(&table, 10, NULL), PHL_OK);
-    assert_int_equal(phl_rising_reserve(&table, 5, NULL), PHL_OK);
-    assert_int_equal(phl_rising_reserve(&table, 1000, NULL), PHL_OK);
-    assert_true(table.count == 1001);
-    for (int64_t n = 0; n < 1200; n++) {
-        check_ulps(phl_rising_get(&table, n), phl_log_rising(0.01, n), 0);
+    const int64_t steps[] = {10, 5, 127, 128, 300, 1000, 5000};
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        size_t before = table.count;
+        assert_int_equal(phl_rising_reserve(&table, steps[i], NULL), PHL_OK);
+        assert_true(table.count > (size_t)steps[i] && table.count >= before);
     }
+    /* filled bit by bit or in one go: the same bits */
+    phl_rising whole;
+    phl_rising_init(&whole, 0.01);
+    assert_int_equal(phl_rising_reserve(&whole, 5000, NULL), PHL_OK);
+    assert_true(whole.count == table.count);
+    assert_memory_equal(whole.values, table.values, table.count * sizeof *table.values);
+    check_ulps(phl_rising_get(&table, 7000), phl_log_rising(0.01, 7000), 0);
+    check_ulps(phl_rising_get(&table, 0), 0, 0);
+
     phl_rising_reset(&table, 3);
+    assert_true(table.count == 0);
     assert_int_equal(phl_rising_reserve(&table, 4, NULL), PHL_OK);
     check_close(phl_rising_get(&table, 4), log(3 * 4 * 5 * 6), 1e-15);
+    phl_rising_reset(&table, 0);
+    assert_int_equal(phl_rising_reserve(&table, 600, NULL), PHL_OK);
+    check_ulps(phl_rising_get(&table, 0), 0, 0);
+    for (int64_t n = 1; n <= 600; n++) {
+        check_ulps(phl_rising_get(&table, n), -INFINITY, 0);
+    }
     phl_rising_clear(&table);
     phl_rising_clear(&table);
+    phl_rising_clear(&whole);
 }
 
 static void test_stirling(void **state)
@@ -197,9 +256,13 @@ static void test_distribution_functions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),     cmocka_unit_test(test_log_space),
-        cmocka_unit_test(test_gamma),    cmocka_unit_test(test_rising),
-        cmocka_unit_test(test_stirling), cmocka_unit_test(test_distribution_functions),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_log_space),
+        cmocka_unit_test(test_gamma),
+        cmocka_unit_test(test_rising),
+        cmocka_unit_test(test_rising_table),
+        cmocka_unit_test(test_stirling),
+        cmocka_unit_test(test_distribution_functions),
     };
     return cmocka_run_group_tests_name("numeric", tests, NULL, NULL) != 0;
 }

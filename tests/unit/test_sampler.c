@@ -1,4 +1,5 @@
-/* test_sampler.c - every sampler against its distribution function or its exact probabilities.
+/* test_sampler.c - categories, counts and partitions against their exact probabilities (gamma and
+ * Dirichlet draws: test_dirichlet.c).
  *
  * A million draws each (fewer where said), 80 bins, a chi-square and a trend test with false-alarm
  * rate 1e-6 each (check.h states what they detect); some 160 such pairs, so a fresh seed would fail
@@ -27,185 +28,36 @@ static phl_rng next_stream(void)
     return rng;
 }
 
-/* ---- 1. Gamma, beta, Dirichlet ------------------------------------------------------------- */
-
-static double gamma_cdf(double log_x, const double *parameters)
-{
-    return check_gamma_cdf(parameters[0], log_x);
-}
-
-static void test_gamma(void **state)
-{
-    (void)state;
-    const double shapes[] = {1e-12, 1e-8, 1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9,
-                             1,     1.5,  3,    10,   100,  1e4, 1e6, 1e8};
-    for (size_t i = 0; i < COUNT(shapes); i++) {
-        phl_rng rng = next_stream();
-        check_bins bins;
-        double shape = shapes[i];
-        double centre = shape > 1000 ? log(shape) : 0;
-        double reach = shape > 1000 ? 20 / sqrt(shape) : 100 + 40 / shape;
-        check_bins_continuous(&bins, gamma_cdf, &shape, centre - reach,
-                              shape > 1000 ? centre + reach : 10);
-        for (int draw = 0; draw < DRAWS; draw++) {
-            check_bins_add(&bins, phl_log_gamma_draw(&rng, shape));
-        }
-        check_bins_judge(&bins, seed, "gamma %g", shape);
-    }
-    phl_rng rng = next_stream();
-    assert_true(phl_log_gamma_draw(&rng, 0) == -INFINITY);
-    assert_true(isfinite(phl_log_gamma_draw(&rng, 1e-300)));
-}
-
-static double beta_cdf(double z, const double *parameters)
-{
-    return check_beta_cdf(parameters[0], parameters[1], z);
-}
-
-/* Room in which all quantiles of the logit of Beta(a, b) lie. */
-static double logit_reach(double a, double b)
-{
-    return 100 + 40 / (a < b ? a : b);
-}
-
-static void test_beta(void **state)
-{
-    (void)state;
-    const double pairs[][2] = {{1e-8, 1e-8}, {1e-8, 1},  {1, 1e-8},  {1e-4, 1e-4},
-                               {0.1, 0.5},   {1, 1},     {2, 5},     {1e-8, 1e6},
-                               {1e6, 1},     {1e3, 1e6}, {1e6, 1e6}, {0.01, 100}};
-    for (size_t i = 0; i < COUNT(pairs); i++) {
-        phl_rng rng = next_stream();
-        check_bins bins;
-        double a = pairs[i][0];
-        double b = pairs[i][1];
-        check_bins_continuous(&bins, beta_cdf, pairs[i], -logit_reach(a, b), logit_reach(a, b));
-        for (int draw = 0; draw < DRAWS; draw++) {
-            double log_p;
-            double log_rest;
-            phl_log_beta_draw(&rng, a, b, &log_p, &log_rest);
-            check_bins_add(&bins, log_p - log_rest);
-        }
-        check_bins_judge(&bins, seed, "beta %g %g", a, b);
-    }
-    phl_rng rng = next_stream();
-    check_bins bins;
-    check_bins_continuous(&bins, beta_cdf, pairs[6], -50, 50);
-    for (int draw = 0; draw < DRAWS; draw++) {
-        double p = phl_beta_draw(&rng, 2, 5);
-        check_bins_add(&bins, log(p / (1 - p)));
-    }
-    check_bins_judge(&bins, seed, "beta 2 5, plain");
-}
-
-/* Marginals of a Dirichlet, plain and log concentrations in turn, and normalisation. */
-static void judge_dirichlet(const double *a, size_t count)
-{
-    static check_bins bins[8];
-    double log_a[8];
-    double total = 0;
-    for (size_t i = 0; i < count; i++) {
-        log_a[i] = log(a[i]);
-        total += a[i];
-    }
-    for (size_t i = 0; i < count; i++) {
-        double pair[2] = {a[i], 0};
-        for (size_t other = 0; other < count; other++) {
-            pair[1] += other == i ? 0 : a[other];
-        }
-        double reach = logit_reach(pair[0], pair[1]);
-        check_bins_continuous(&bins[i], beta_cdf, pair, -reach, reach);
-    }
-    phl_rng rng = next_stream();
-    for (int draw = 0; draw < DRAWS; draw++) {
-        double log_p[8];
-        if (draw % 2 == 0) {
-            phl_log_dirichlet_draw(&rng, a, count, log_p);
-        } else {
-            phl_log_dirichlet_draw_log(&rng, log_a, count, log_p);
-        }
-        assert_true(fabs(phl_log_sum(log_p, count)) < 1e-13);
-        for (size_t i = 0; i < count; i++) {
-            double rest = -INFINITY;
-            for (size_t other = 0; other < count; other++) {
-                rest = other == i ? rest : phl_log_add(rest, log_p[other]);
-            }
-            check_bins_add(&bins[i], log_p[i] - rest);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        check_bins_judge(&bins[i], seed, "Dirichlet %zu of %zu: %g of %g", i, count, a[i], total);
-    }
-}
-
-static void test_dirichlet(void **state)
-{
-    (void)state;
-    const double mixed[4] = {1e-8, 0.3, 1, 20};
-    const double sparse[3] = {1e-8, 2e-8, 1e-8};
-    const double large[3] = {1e6, 3e5, 0.5};
-    judge_dirichlet(mixed, 4);
-    judge_dirichlet(sparse, 3);
-    judge_dirichlet(large, 3);
-}
-
-/* Concentrations below every double: all mass on one outcome, chosen in proportion. */
-static void test_dirichlet_tiny(void **state)
-{
-    (void)state;
-    const double log_a[4] = {-1e5, -1e5 + log(2), -INFINITY, -1e5 + log(5)};
-    const double mass[4] = {1, 2, 0, 5};
-    phl_rng rng = next_stream();
-    check_bins bins;
-    check_bins_discrete(&bins, 0, mass, 4, 80);
-    for (int draw = 0; draw < DRAWS; draw++) {
-        double log_p[4];
-        phl_log_dirichlet_draw_log(&rng, log_a, 4, log_p);
-        size_t winner = 0;
-        size_t alive = 0;
-        for (size_t i = 0; i < 4; i++) {
-            alive += log_p[i] > -INFINITY;
-            winner = log_p[i] > -INFINITY ? i : winner;
-        }
-        assert_true(alive == 1 && winner != 2 && log_p[winner] == 0);
-        check_bins_add(&bins, (double)winner);
-    }
-    check_bins_judge(&bins, seed, "Dirichlet, log concentrations near -1e5");
-
-    const double beside[3] = {-1e5, 0, -INFINITY};
-    double log_p[3];
-    phl_log_dirichlet_draw_log(&rng, beside, 3, log_p);
-    assert_true(log_p[0] == -INFINITY && log_p[1] == 0 && log_p[2] == -INFINITY);
-    const double zero[2] = {0, 0};
-    phl_log_dirichlet_draw(&rng, zero, 2, log_p);
-    assert_true(log_p[0] == -INFINITY && log_p[1] == -INFINITY);
-    const double one[2] = {0, 1e-300};
-    phl_log_dirichlet_draw(&rng, one, 2, log_p);
-    assert_true(log_p[0] == -INFINITY && log_p[1] == 0);
-}
-
 /* ---- 2. Categorical ------------------------------------------------------------------------ */
 
 static void judge_categorical(const char *name, const double *weights, size_t count)
 {
     phl_rng rng = next_stream();
     static check_bins plain;
+    static check_bins known;
     static check_bins logs;
     static double log_weights[200];
+    double total = 0;
     check_bins_discrete(&plain, 0, weights, count, 400);
+    check_bins_discrete(&known, 0, weights, count, 400);
     check_bins_discrete(&logs, 0, weights, count, 400);
     for (size_t i = 0; i < count; i++) {
         log_weights[i] = log(weights[i]) - 5000;
+        total += weights[i];
     }
     for (int draw = 0; draw < DRAWS; draw++) {
         size_t outcome = phl_categorical_draw(&rng, weights, count);
         assert_true(outcome < count && weights[outcome] > 0);
         check_bins_add(&plain, (double)outcome);
+        outcome = phl_categorical_draw_total(&rng, weights, count, total);
+        assert_true(outcome < count && weights[outcome] > 0);
+        check_bins_add(&known, (double)outcome);
         outcome = phl_categorical_draw_log(&rng, log_weights, count);
         assert_true(outcome < count && weights[outcome] > 0);
         check_bins_add(&logs, (double)outcome);
     }
     check_bins_judge(&plain, seed, "categorical, %s", name);
+    check_bins_judge(&known, seed, "categorical, total known, %s", name);
     check_bins_judge(&logs, seed, "categorical from logs, %s", name);
 }
 
@@ -218,7 +70,20 @@ static void test_categorical(void **state)
         many[i] = i % 3 == 0 ? 0 : 1 + (double)(i % 7);
     }
     judge_categorical("few", few, 7);
+    judge_categorical("32", many, 32);
+    judge_categorical("33", many, 33);
     judge_categorical("many", many, 200);
+
+    /* A total that is too large, by rounding: the last outcome with a weight takes the rest. */
+    phl_rng high;
+    phl_rng_init(&high, 1, 1, 1, 1, 1);
+    high.words[0] = UINT64_MAX;
+    high.used = 0;
+    assert_true(phl_categorical_draw_total(&high, few, 7, 1.002) == 5);
+    high.used = 0;
+    assert_true(phl_categorical_draw_total(&high, many, 33, 1e3) == 32);
+    assert_true(phl_categorical_search(few, 7, 0) == 1);
+    assert_true(phl_categorical_search(few, 7, 0.1) == 3);
 
     /* Of the smallest double, U * total rounds to 0 or to the total itself, half of the time each.
      */
@@ -229,6 +94,7 @@ static void test_categorical(void **state)
     phl_rng rng = next_stream();
     for (int draw = 0; draw < 1000; draw++) {
         assert_true(phl_categorical_draw(&rng, tiny, 3) == 1);
+        assert_true(phl_categorical_draw_total(&rng, tiny, 3, tiny[1]) == 1);
         assert_true(phl_categorical_draw_log(&rng, log_tiny, 3) == 1);
     }
     assert_true(phl_categorical_draw(&rng, nothing, 2) == PHL_NO_OUTCOME);
@@ -464,12 +330,12 @@ static void judge_multinomial_joint(int64_t n, const double *w)
 }
 
 /* Of many outcomes: one count, and the sum of three, are binomial. */
-static void judge_multinomial_margins(int64_t n, int draws)
+static void judge_multinomial_margins(size_t outcomes, int64_t n, int draws)
 {
-    enum { OUTCOMES = 20 };
-    double w[OUTCOMES];
+    enum { MOST = 40 };
+    double w[MOST];
     double total = 0;
-    for (size_t i = 0; i < OUTCOMES; i++) {
+    for (size_t i = 0; i < outcomes; i++) {
         w[i] = i % 5 == 4 ? 0 : 1e-3 * (double)(i + 1);
         total += w[i];
     }
@@ -481,10 +347,10 @@ static void judge_multinomial_margins(int64_t n, int draws)
     }
     phl_rng rng = next_stream();
     for (int draw = 0; draw < draws; draw++) {
-        int64_t counts[OUTCOMES];
-        phl_multinomial_draw(&rng, n, w, OUTCOMES, counts);
+        int64_t counts[MOST];
+        phl_multinomial_draw(&rng, n, w, outcomes, counts);
         int64_t sum = 0;
-        for (size_t i = 0; i < OUTCOMES; i++) {
+        for (size_t i = 0; i < outcomes; i++) {
             assert_true(counts[i] >= 0 && (w[i] > 0 || counts[i] == 0));
             sum += counts[i];
         }
@@ -492,8 +358,9 @@ static void judge_multinomial_margins(int64_t n, int draws)
         check_bins_add(&bins[0], (double)(counts[17] - (int64_t)origin[0]));
         check_bins_add(&bins[1], (double)(counts[0] + counts[8] + counts[18] - (int64_t)origin[1]));
     }
-    check_bins_judge(&bins[0], seed, "multinomial %lld over 20, one", (long long)n);
-    check_bins_judge(&bins[1], seed, "multinomial %lld over 20, sum of three", (long long)n);
+    check_bins_judge(&bins[0], seed, "multinomial %lld over %zu, one", (long long)n, outcomes);
+    check_bins_judge(&bins[1], seed, "multinomial %lld over %zu, sum of three", (long long)n,
+                     outcomes);
 }
 
 static void test_multinomial(void **state)
@@ -507,10 +374,14 @@ static void test_multinomial(void **state)
     judge_multinomial_joint(5, w);
     judge_multinomial_joint(20, w);
     judge_multinomial_joint(20, gap);
-    judge_multinomial_margins(10, DRAWS);
-    judge_multinomial_margins(60, DRAWS / 2);
-    judge_multinomial_margins(1000, DRAWS / 2);
-    judge_multinomial_margins(1000000000, DRAWS / 4);
+    judge_multinomial_margins(20, 10, DRAWS);
+    judge_multinomial_margins(20, 60, DRAWS / 2);
+    judge_multinomial_margins(20, 80, DRAWS / 2);
+    judge_multinomial_margins(20, 1000, DRAWS / 2);
+    judge_multinomial_margins(20, 1000000000, DRAWS / 4);
+    judge_multinomial_margins(32, 20, DRAWS / 2);
+    judge_multinomial_margins(33, 20, DRAWS / 2);
+    judge_multinomial_margins(40, 1000, DRAWS / 4);
     phl_rng rng = next_stream();
     const double nothing[2] = {0, 0};
     int64_t counts[2] = {-1, -1};
@@ -851,10 +722,6 @@ int main(int argc, char **argv)
         cmocka_set_test_filter(argv[2]);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gamma),
-        cmocka_unit_test(test_beta),
-        cmocka_unit_test(test_dirichlet),
-        cmocka_unit_test(test_dirichlet_tiny),
         cmocka_unit_test(test_categorical),
         cmocka_unit_test(test_binomial),
         cmocka_unit_test(test_poisson),

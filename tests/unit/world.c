@@ -478,6 +478,7 @@ static void set_rows(const world *w, phl_gibbs *gibbs, bool apart)
             if (bones->child[u][e + 1] >= 0) {
                 rows->value[pair_of(w, w->subtree[u], e) * W_STATES +
                             (uint32_t)child_value(w, u, e)]++;
+                phl_rows_tell(rows, pair_of(w, w->subtree[u], e));
             }
         }
         int64_t n = 0;

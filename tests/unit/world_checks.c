@@ -129,7 +129,10 @@ static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int6
             continue;
         }
         const int64_t *value = rows->value + pair * c;
+        uint32_t one = rows->one_value[pair];
         for (size_t q = 0; q < c; q++) {
+            bool one_value_if_there_is_one = one == PHL_MANY || q == one || value[q] == 0;
+            demand(one_value_if_there_is_one);
             demand(value[q] >= 0);
             shown[pair * values + block[q]] -= value[q];
         }

@@ -1,0 +1,43 @@
+/* twins.h - subtrees that a factorised model cannot tell apart.
+ *
+ * The transition of a node looks at its children in active slots only.  So two internal subtrees
+ * have the same inside, beta and norm, whatever the tables hold, when they have the same label and
+ * in every active slot both nothing or children that are twins in their turn.  A pass computes the
+ * first subtree of each group of twins and copies it to the others.  Who is whose twin depends on
+ * which slots are active, not on their blocks: groups are kept until that changes.
+ */
+#ifndef PHL_MODEL_TWINS_H
+#define PHL_MODEL_TWINS_H
+
+#include "model/index.h"
+#include "model/params.h"
+
+typedef struct phl_twins {
+    bool found;           /* false: nothing below is valid yet */
+    uint32_t n_slots;     /* active slots that groups were found for, in ascending order */
+    uint32_t *slots;      /* [n_slots] */
+    size_t n_leaves;      /* leaves, the first subtrees, are groups of one: group[s] = s */
+    size_t n_groups;      /* numbered by their first subtree */
+    uint32_t *group;      /* [n] of each subtree */
+    uint32_t *first;      /* [n_groups] first subtree */
+    uint32_t *level;      /* [n_levels + 1] first group of each height */
+    uint32_t *seen;       /* [n_groups - n_leaves][n_slots] pair in each active slot of the first
+                             subtree, PHL_NO_PAIR: empty */
+    uint32_t *sent;       /* pairs in active slots, ascending */
+    uint32_t *sent_level; /* [n_levels + 1] first of those whose child has each height */
+    size_t slots_capacity, group_capacity, first_capacity, level_capacity, seen_capacity,
+        sent_capacity, sent_level_capacity;
+    uint32_t *table; /* [table_size] group number by hash, or UINT32_MAX; a power of two */
+    size_t table_size, table_capacity;
+} phl_twins;
+
+/* Find the groups for the active slots of params, unless they are known.  Zero-initialised is
+ * empty; after a failure too phl_twins_clear releases. */
+phl_status phl_twins_find(phl_twins *twins, const phl_index *index, const phl_params *params,
+                          phl_error *error);
+void phl_twins_clear(phl_twins *twins);
+
+/* Bytes in use. */
+uint64_t phl_twins_bytes(const phl_twins *twins);
+
+#endif
