@@ -95,10 +95,17 @@ def array(shape, value):
     return f"structure(c({values}), .Dim = c({', '.join(map(str, shape))}))"
 
 
-def jags_start():
-    """Labels that tell the state, states that stay: from uniform tables JAGS may not find the mode."""
+def jags_start(leaves, internal):
+    """Where JAGS starts, which from uniform tables may not find the mode: labels tell states, states
+    stay, and every node has the state of its label or of its child."""
     symbols = len(LABELS) + 1
+    states = [label for label, _ in leaves]
+    for label, first, second in internal:
+        kind, number = first or second
+        below = states[number - 1 if kind is leaves else len(leaves) + number - 1]
+        states.append(below if label is None else label)
     return {
+        "Q": [state + 1 for state in states] + ["NA"],  # the last one is no variable
         "b": array([STATES, symbols], lambda state, label: 0.8 if state == label else 0.2 / (symbols - 1)),
         "lambda": array([STATES + 1, 2, STATES],
                         lambda child, _, state: 0.5 if child == STATES else 0.9 if state == child else 0.1),
@@ -127,7 +134,7 @@ def jags_data(trees):
         "alpha": ALPHA, "base": [ALPHA0 / STATES] * STATES,
         "beta": [BETA] * (len(LABELS) + 1), "gamma": [GAMMA] * STATES,
     }
-    return r_text(values), r_text(jags_start()), nodes
+    return r_text(values), r_text(jags_start(leaves, internal)), nodes
 
 
 def run_jags(folder, warmup, draws):

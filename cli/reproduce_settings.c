@@ -108,6 +108,7 @@ void variant_options(const reproduction *r, const cell *c, uint64_t seed, phl_tr
     o->iterations = r->iterations;
     if (o->kind != PHL_TF) {
         o->tolerance = 0; /* all iterations, as the paper */
+        o->restarts = 5;  /* one random start ends now here, now there */
         return;
     }
     o->chains = c->model->one_chain ? 1 : r->chains;
@@ -137,7 +138,7 @@ char *variant_command(const reproduction *r, const cell *c, const phl_train_opti
                  o->anneal_start, o->anneal_end, o->chains, o->keep, (unsigned)o->slots_min,
                  (unsigned)o->slots_max);
     } else {
-        snprintf(how, sizeof how, "--tolerance %g", o->tolerance);
+        snprintf(how, sizeof how, "--tolerance %g --restarts %zu", o->tolerance, o->restarts);
     }
     return text_format(
         "phloem train --model %s%s --states %u --iterations %zu %s --seed %" PRIu64 " %s -o %s",

@@ -85,11 +85,17 @@ static void compress_plain(uint32_t state[8], const unsigned char *bytes, size_t
 
 #ifdef HAVE_SHA_INSTRUCTIONS
 
+/* The compiler's runtime asks the processor once; asking takes microseconds in a virtual machine.
+ * clang learnt the name late. */
 static bool has_sha_instructions(void)
 {
+#if !defined(__clang__) && __GNUC__ >= 11
+    return __builtin_cpu_supports("sha") && __builtin_cpu_supports("sse4.1");
+#else
     unsigned a, b, c, d;
     bool vectors = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSSE3) && (c & bit_SSE4_1);
     return vectors && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA);
+#endif
 }
 
 /* The same by the processor's own instructions, which do two rounds and keep the state as the words

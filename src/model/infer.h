@@ -51,7 +51,8 @@ uint64_t phl_upward_bytes(const phl_upward *upward);
  * parallel.h. */
 phl_status phl_upward_pass(phl_upward *upward, int threads, phl_error *error);
 
-/* The same, where norm alone will be used: the others are set for some subtrees only. */
+/* The same, but without the copies of twins: norm and messages are set for all, inside and beta for
+ * the first of each group only. */
 phl_status phl_upward_norms(phl_upward *upward, int threads, phl_error *error);
 
 /* Other parameters for the next pass, of the same kind and sizes. */

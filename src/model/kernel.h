@@ -1,6 +1,6 @@
 /* kernel.h - what the passes of infer.h ask of each model.
  *
- * The passes (upward.c, counts.c, tree.c, joint.c) walk the forest; a kernel knows one model's
+ * The passes (upward.c, counts.c, tree.c) walk the forest; a kernel knows one model's
  * arithmetic at one node or one (slot, child) pair.  C states; b is the node's row of emission.
  */
 #ifndef PHL_MODEL_KERNEL_H

@@ -2,11 +2,11 @@
 """tests/faults/run.py SOURCE [NAME ...] - faults planted in the blocked sampler; each must be caught.
 
 SOURCE is the root of the source tree.  For every fault src/ is copied to a temporary folder, the
-fault is planted there by replacing a piece of text (which must be found exactly once), the tests
-slot_view, partition_kernel, gibbs_sharing and gibbs_invariance are built against it and run, and at
-least one must fail.  A run without any fault must pass.  Names choose faults.  TAP on standard output, then a
-table; needs gcc (or $CC) and the libraries of the tests.  $JOBS faults are tried at once (default:
-all cores); CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and weaker.
+fault is planted there by replacing a piece of text (which must be found exactly once), the tests of
+the sampler (TESTS) are built against it and run, and at least one must fail.  A run without any
+fault must pass.  Names choose faults.  TAP on standard output, then a table; needs gcc (or $CC) and
+the libraries of the tests.  $JOBS faults are tried at once (default: all cores);
+CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and weaker.
 """
 import concurrent.futures
 import os
@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-WORLD = ["world", "world_checks", "world_features"]
-TESTS = ["slot_view", "partition_kernel", "gibbs_sharing", "gibbs_invariance"]
+SHARED = ["chains", "check", "kernel", "models", "world", "world_checks", "world_features"]
+TESTS = ["slot_view", "partition_kernel", "partition_chain", "gibbs_split", "gibbs_sharing",
+         "gibbs_invariance"]
 LAYERS = ["base", "forest", "model"]
 LEARN = ["rows", "slot_view", "partitions", "partition_slot", "partition_moves", "gibbs", "split",
          "parameters"]
@@ -40,7 +41,7 @@ PROPORTIONAL = """
 FAULTS = [
     # The eleven classic ones.
     ("a label not counted",
-     ("learn/split.c", "if (label >= 0) {", "if (label >= 1) {")),
+     ("learn/split.c", "if (label >= 0) { int64_t *emission", "if (label >= 1) { int64_t *emission")),
     ("children swapped in lambda counts",
      ("learn/split.c", "gibbs->pool[choice->free[f].pair *",
       "gibbs->pool[choice->free[choice->n - 1 - f].pair *")),
@@ -64,7 +65,8 @@ FAULTS = [
      ("learn/partition_moves.c", "return total >= 0.0 ||",
       "return phl_rng_bounded(rng, 100) == 0 || total >= 0.0 ||")),
     ("the parent factor omitted at one slot",
-     ("learn/split.c", "if (number != 0) {", "if (number != 0 && index->pair_row[pair] != 1) {")),
+     ("learn/split.c", "if (number != 0) { divide_blocks(",
+      "if (number != 0 && index->pair_row[pair] != 1) { divide_blocks(")),
     ("stale counts",
      ("learn/partition_moves.c", "partitions->own_slab[old * c + part->state] -= part->n;",
       "partitions->own_slab[old * c + part->state] -= value == 1 ? 0 : part->n;")),
@@ -100,6 +102,8 @@ FAULTS = [
     ("dealing blind to the parent's state",
      ("learn/slot_view.c", "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], entry->state,",
       "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], view->entries[0].state,")),
+    ("children in two states taken for one",
+     ("learn/rows.h", "states > 1 ? PHL_MANY : last;", "states > 2 ? PHL_MANY : last;")),
     ("dealt anew with other random numbers",
      ("learn/partition_slot.c", "phl_rng again = partitions->open_rng;", "phl_rng again = *rng;")),
     ("the first rows take all",
@@ -143,13 +147,25 @@ FAULTS = [
      ("learn/partition_moves.c", "log_ratio / temperature + log_proposal",
       "(log_ratio + log_proposal) / temperature")),
     ("occurrences of a subtree in one state",
-     ("learn/split.c", "if (n == 1) { to[pick(weights, count, rng)]++;",
-      "if (n >= 1) { to[pick(weights, count, rng)] += n;")),
+     ("learn/split.c", "double r = (total - most) / total, times = (double)n;",
+      "double r = (total - most) / total, times = (double)n; "
+      "if (n > 1) { to[pick(weights, count, total, rng)] += n; return; }")),
     ("occurrences divided: a binomial weight off",
      ("learn/split.c", "(double)(n - others + 1) / (double)others",
       "(double)(n - others) / (double)others")),
     ("occurrences divided: the bound too high",
      ("learn/split.c", "if (u > 1.0 - times * r) {", "if (u > 1.0 - 0.8 * times * r) {")),
+    ("a label of a lone subtree not counted",
+     ("learn/split.c", "if (label >= 0) { gibbs->counts.emission", "if (label >= 1) { gibbs->counts.emission")),
+    ("wrong slot in pi of a lone subtree",
+     ("learn/split.c", "gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j]++;",
+      "gibbs->counts.prior[(forest->leaf_slot[s] % params->slots) * c + j]++;")),
+    ("the state of a lone subtree by a wrong total",
+     ("learn/split.c", "total = gibbs->upward->message[pair * gibbs->upward->width + z];",
+      "total = 0.5 + 0.5 * gibbs->upward->message[pair * gibbs->upward->width + z];")),
+    ("the cell of a lone subtree by a wrong total",
+     ("learn/split.c", "pick(choice->weight, choice->count, gibbs->upward->inside[s * c + j], rng);",
+      "pick(choice->weight, choice->count, 1.1 * gibbs->upward->inside[s * c + j], rng);")),
     ("most active slots not heeded",
      ("learn/partitions.c", "active >= prior->slots_min && active <= prior->slots_max &&",
       "active >= prior->slots_min &&")),
@@ -202,7 +218,7 @@ def compile_all(folder, jobs):
                 library[f"{layer}/{name}"] = f"{folder}/{layer}_{name}.o"
     for name in LEARN:
         library[f"learn/{name}.c"] = f"{folder}/learn_{name}.c.o"
-    for name in ["check", "models", *WORLD] + ["test_" + name for name in TESTS]:
+    for name in SHARED + ["test_" + name for name in TESTS]:
         tests[name] = f"{folder}/{name}.o"
     work = [(f"{folder}/src/{source}", output) for source, output in library.items()]
     work += [(f"{folder}/tests/unit/{name}.c", output) for name, output in tests.items()]
@@ -256,8 +272,8 @@ def try_fault(base, objects, name, edits):
         said = []
         for test in TESTS:
             program = f"{folder}/{test}"
-            linked = run([os.environ.get("CC", "gcc"), "-o", program, tests["test_" + test], tests["check"],
-                          tests["models"], *(tests[name] for name in WORLD), *library.values(), *LIBRARIES])
+            linked = run([os.environ.get("CC", "gcc"), "-o", program, tests["test_" + test],
+                          *(tests[name] for name in SHARED), *library.values(), *LIBRARIES])
             if linked.returncode != 0:
                 sys.exit(f"cannot link {test}:\n{linked.stderr}")
             try:

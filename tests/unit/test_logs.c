@@ -30,7 +30,16 @@ static double ulps_off(double result, long double exact)
     (void)frexp((double)exact, &exponent);
     int last = exponent - DBL_MANT_DIG;
     last = last < -1074 ? -1074 : last;
-    return (double)(fabsl((long double)result - exact) * powl(2, -last));
+    return (double)ldexpl(fabsl((long double)result - exact), -last);
+}
+
+/* What the yardstick itself may be off: nothing, unless long double is no longer than double, as on
+ * some machines and under valgrind. */
+static double yardstick_ulps(void)
+{
+    volatile long double one = 1;
+    volatile long double more = one + 0x1p-60L;
+    return more > one ? 0 : 1;
 }
 
 /* Numbers of one kind. */
@@ -70,16 +79,17 @@ static void judge_logs(const char *name, number_fn number, double tolerance)
     double x[MANY];
     double out[MANY];
     double worst = 0;
+    double allowed = tolerance + yardstick_ulps();
     phl_rng rng;
     phl_rng_init(&rng, SEED, 1, 0, 0, 0);
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < 300; round++) {
         for (size_t i = 0; i < MANY; i++) {
             x[i] = number(&rng);
         }
         phl_logs(x, MANY, out);
         for (size_t i = 0; i < MANY; i++) {
             double off = ulps_off(out[i], logl(x[i]));
-            if (!(off <= tolerance)) {
+            if (!(off <= allowed)) {
                 print_error("log(%a) = %a is %g ulp off\n", x[i], out[i], off);
                 fail();
             }
@@ -126,16 +136,17 @@ static void judge_exps(const char *name, number_fn number, double tolerance)
     double x[MANY];
     double out[MANY];
     double worst = 0;
+    double allowed = tolerance + yardstick_ulps();
     phl_rng rng;
     phl_rng_init(&rng, SEED, 2, 0, 0, 0);
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < 300; round++) {
         for (size_t i = 0; i < MANY; i++) {
             x[i] = number(&rng);
         }
         phl_exps(x, MANY, out);
         for (size_t i = 0; i < MANY; i++) {
             double off = ulps_off(out[i], expl(x[i]));
-            if (!(off <= tolerance)) {
+            if (!(off <= allowed)) {
                 print_error("exp(%a) = %a is %g ulp off\n", x[i], out[i], off);
                 fail();
             }
