@@ -21,8 +21,8 @@ help:
 	@echo "make demo       a tour of what phloem does; leaves its files in demo/"
 	@echo "make test       all tests, then once more under sanitizers"
 	@echo "make test-long  valgrind, long fuzzing and other slow tests"
-	@echo "make bench      speed and memory"
-	@echo "make bench-compare OLD=FILE   bench/results.json against older results: what became worse"
+	@echo "make bench      speed and memory, as ratios; ten minutes on a quiet machine"
+	@echo "make bench-compare OLD.json   bench/results.json against older results: what became worse"
 	@echo "make lint       formatting, warnings, layers and house rules"
 	@echo "make install    into PREFIX ($(PREFIX)); DESTDIR is honoured"
 	@echo "make clean      remove the build folders and demo/"
@@ -51,8 +51,14 @@ bench:
 	@meson compile -C $(BUILD)
 	@bench/run $(BUILD)
 
+# `make bench-compare old.json` and `make bench-compare OLD=old.json` are the same.
 bench-compare:
-	@bench/run --compare $(or $(OLD),$(error give older results: make bench-compare OLD=old.json))
+	@bench/run --compare $(or $(OLD),$(COMPARED),$(error give older results: make bench-compare old.json))
+ifneq ($(filter bench-compare,$(MAKECMDGOALS)),)
+COMPARED := $(filter %.json,$(MAKECMDGOALS))
+.PHONY: $(COMPARED)
+$(COMPARED): ; @:
+endif
 
 lint:
 	@tools/setup lint

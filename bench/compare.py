@@ -59,7 +59,7 @@ def compare(old_path, new_path):
         before, now = old[key]["value"], figure["value"]
         percent = f"{100 * (now / before - 1):+.0f} %" if before > 0 else ""
         print(f"  {figure['name']:<62} {show(before):>9} {show(now):>9}  {percent:<7} {word}".rstrip())
-    for key in old.keys() - new.keys() | new.keys() - old.keys():
+    for key in sorted(old.keys() ^ new.keys()):
         print(f"  {': '.join(filter(None, key))}: {'no longer measured' if key in old else 'new'}")
     print(f"{worse} became worse" if worse else "nothing became worse")
     return 1 if worse else 0

@@ -2,7 +2,7 @@
  * on data that lie side by side.
  *
  * The model: C states, random tables, the three slots filled most often are active, each with two
- * blocks (states by turns; the empty slot with the first).  It is timed on one thread, as are two
+ * blocks (states by turns; the empty slot with the second).  It is timed on one thread, as are two
  * yardsticks of the same shapes: a contraction for as many nodes with the same active slots filled,
  * a message for as many pairs, emissions and norms for as many subtrees; each reads its operands
  * one behind the other from long arrays, with no index in between.  The second also adds up as many
@@ -77,7 +77,7 @@ static phl_status make_model(const phl_forest *forest, uint32_t states, phl_para
     if (status == PHL_OK) {
         phl_mode modes[MODES];
         for (uint32_t q = 0; q <= states; q++) {
-            block[q] = q == states ? 0 : q % BLOCKS;
+            block[q] = q == states ? BLOCKS - 1 : q % BLOCKS;
         }
         for (int a = 0; a < MODES; a++) {
             modes[a] = (phl_mode){.slot = slots[a], .size = BLOCKS, .block = block};

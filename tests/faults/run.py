@@ -21,7 +21,7 @@ TESTS = ["slot_view", "partition_kernel", "partition_chain", "gibbs_split", "gib
          "gibbs_invariance"]
 LAYERS = ["base", "forest", "model"]
 LEARN = ["rows", "slot_view", "partitions", "partition_slot", "partition_moves", "gibbs", "split",
-         "parameters"]
+         "choices", "parameters"]
 FLAGS = ["-std=c11", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fopenmp",
          "-D_POSIX_C_SOURCE=200809L", "-D_XOPEN_SOURCE=700"]
 LIBRARIES = ["-fopenmp", "-lcmocka", "-lexpat", "-ljansson", "-lz", "-lzstd", "-lm"]
@@ -43,8 +43,8 @@ FAULTS = [
     ("a label not counted",
      ("learn/split.c", "if (label >= 0) { int64_t *emission", "if (label >= 1) { int64_t *emission")),
     ("children swapped in lambda counts",
-     ("learn/split.c", "gibbs->pool[choice->free[f].pair *",
-      "gibbs->pool[choice->free[choice->n - 1 - f].pair *")),
+     ("learn/split.c", "gibbs->choices.digit[a * params->core_rows + cell];",
+      "gibbs->choices.digit[(params->n_modes - 1 - a) * params->core_rows + cell];")),
     ("a prior off by 0.3",
      ("learn/parameters.c", "parameters[i] = concentration + (double)counts[i];",
       "parameters[i] = concentration + 0.3 + (double)counts[i];")),
@@ -52,7 +52,8 @@ FAULTS = [
      ("learn/parameters.c", "double drawn = (double)phl_crt_draw_log(",
       "double drawn = 1.0 + (double)phl_crt_draw_log(")),
     ("emissions ignored",
-     ("model/upward.c", "beta[j] = emission[j] * inside[j];", "beta[j] = inside[j] + 0 * emission[j];")),
+     ("model/tf_upward.c", "emission + phl_emission_row(upward, (uint32_t)s) * c, from,",
+      "emission + ((size_t)params->labels + 1) * c, from,")),
     ("lambda before lambda0",
      ("learn/parameters.c", "draw_base(gibbs); draw_core(gibbs);", "draw_core(gibbs); draw_base(gibbs);")),
     ("wrong slot in pi",
@@ -163,9 +164,27 @@ FAULTS = [
     ("the state of a lone subtree by a wrong total",
      ("learn/split.c", "total = gibbs->upward->message[pair * gibbs->upward->width + z];",
       "total = 0.5 + 0.5 * gibbs->upward->message[pair * gibbs->upward->width + z];")),
-    ("the cell of a lone subtree by a wrong total",
-     ("learn/split.c", "pick(choice->weight, choice->count, gibbs->upward->inside[s * c + j], rng);",
-      "pick(choice->weight, choice->count, 1.1 * gibbs->upward->inside[s * c + j], rng);")),
+    ("cells weighed without a message",
+     ("learn/choices.c", "cell[i] + (uint32_t)(z * stride); message[z * count + i] = message[i] * m[z];",
+      "cell[i] + (uint32_t)(z * stride); message[z * count + i] = message[i] * (a == 1 ? 1.0 : m[z]);")),
+    ("lists of cells not made anew",
+     ("learn/choices.c", "choices->upward = upward; choices->stride",
+      "size_t had = choices->n_places; choices->upward = upward; choices->stride"),
+     ("learn/choices.c", "memset(choices->owner, 0xff, choices->n_places",
+      "memset(choices->owner, 0xff, (choices->n_places == had ? 0 : choices->n_places)")),
+    ("weights of lists not made anew",
+     ("learn/choices.c", "memset(choices->has + place * c, 0, c);", "memset(choices->has + place * c, 0, c - 1);")),
+    ("twins of any label",
+     ("model/twins.c", "bool same = label[twins->first[group]] == label[s];", "bool same = true;"),
+     ("model/twins.c", "uint64_t hash = (uint64_t)(uint32_t)label[s];", "uint64_t hash = 0;")),
+    ("twins kept when another slot becomes active",
+     ("model/twins.c", "same = twins->slots[a] == params->modes[a].slot;", "same = true;")),
+    ("occurrences of a subtree in one cell",
+     ("learn/split.c", "gibbs->drawn[phl_choice_draw(choice, rng)]++;",
+      "gibbs->drawn[phl_choice_draw(choice, rng)] += n; break;")),
+    ("many occurrences of a subtree by wrong weights of cells",
+     ("learn/split.c", "gibbs->weights[i] = choice->sum[i] - choice->sum[i - 1];",
+      "gibbs->weights[i] = choice->sum[i] - 0.9 * choice->sum[i - 1];")),
     ("most active slots not heeded",
      ("learn/partitions.c", "active >= prior->slots_min && active <= prior->slots_max &&",
       "active >= prior->slots_min &&")),
@@ -184,8 +203,8 @@ FAULTS = [
     ("alpha0: Jacobian forgotten",
      ("learn/parameters.c", "- alpha0 + log_alpha0;", "- alpha0;")),
     ("soft: empty slots not counted",
-     ("learn/split.c", "gibbs->counts.mode[choice->free[f].mode][c * size + z] += n;",
-      "gibbs->counts.mode[choice->free[f].mode][c * size] += n;")),
+     ("learn/split.c", "gibbs->counts.mode[a][c * params->modes[a].size + z] += n;",
+      "gibbs->counts.mode[a][c * params->modes[a].size] += n;")),
     ("soft: delta instead of delta/k",
      ("learn/parameters.c", "gibbs->options.delta / mode->size,", "gibbs->options.delta,")),
     ("carry without the choice of slots",
@@ -277,7 +296,7 @@ def try_fault(base, objects, name, edits):
             if linked.returncode != 0:
                 sys.exit(f"cannot link {test}:\n{linked.stderr}")
             try:
-                said.append(summary(run([program], timeout=1200)))
+                said.append(summary(run([program], timeout=600)))
             except subprocess.TimeoutExpired:
                 said.append("timed out")
         return name, said

@@ -53,7 +53,7 @@ static const struct {
     [SWEEP] = {"sweep", ON_PARTITIONS},
     [DRAW_PARAMETERS] = {"parameters", ON_CORE | ON_BASE | ON_PRIOR | ON_EMISSION | ON_MODES |
                                            ON_CONCENTRATION | ON_SHAPE},
-    [ITERATION] = {"iteration", UINT32_MAX},
+    [ITERATION] = {"iterations", UINT32_MAX},
 };
 
 static bool is_move(kernel k)
@@ -99,7 +99,8 @@ static void apply_kernel(kernel k, phl_gibbs *gibbs, phl_rng *rng)
         must(phl_gibbs_draw_parameters(gibbs, error));
         break;
     case ITERATION:
-    default:
+    default: /* the second one meets what the first has left behind */
+        must(phl_gibbs_step(gibbs, error));
         must(phl_gibbs_step(gibbs, error));
         break;
     }

@@ -3,7 +3,8 @@
  *
  *  - the counts drawn for a small forest with repeated trees against all states of its nodes,
  * listed; who has which child is dealt slot by slot by opening it;
- *  - up to 30 occurrences of one tree of two nodes, whose joint states are multinomial.
+ *  - up to 30 occurrences of one tree of two nodes, whose joint states are multinomial;
+ *  - lists of cells that are made anew are those that are kept.
  * Chi-square with 400,000 and 200,000 draws a model, failing by chance with probability 1e-6; with
  * 400 degrees of freedom it has power 1/2 against probabilities off by 1.8 and 2.6 % (root mean
  * square, relative).
@@ -298,11 +299,61 @@ static void many_occurrences(void **state)
     }
 }
 
+/* ---- Lists of cells
+ * --------------------------------------------------------------------------------- */
+
+/* With room for a few lists only, they are made again and again: to the bit as when all are kept.
+ */
+static void few_lists(void **state)
+{
+    (void)state;
+    phl_rng rng;
+    phl_rng_init(&rng, SEED, PURPOSE, 9, 0, 0);
+    phl_builder *builder = new_builder(false);
+    for (int t = 0; t < 60; t++) {
+        shape s = random_shape(&rng, 7, 3);
+        const char *labels[MAX_SHAPE];
+        for (unsigned u = 0; u < s.size; u++) {
+            labels[u] = letter[random_below(&rng, 3)];
+        }
+        add_tree(builder, &s, labels, 1.0, NULL);
+    }
+    phl_forest *forest = finish_forest(builder);
+    for (int soft = 0; soft < 2; soft++) {
+        phl_params *params = NULL;
+        while (params == NULL || params->n_modes < 2) {
+            phl_params_free(params);
+            params = random_params(&rng, PHL_TF, soft == 1, 3, 3, 3, 2, ROWS_PLAIN);
+        }
+        prepared p = prepare(forest, &forest->labels, params, 1);
+        phl_choices all = {0}, few = {0};
+        must(phl_choices_prepare(&all, p.upward, error));
+        must(phl_choices_prepare(&few, p.upward, error));
+        uint32_t leaves = (uint32_t)p.upward->twins.n_leaves;
+        uint32_t groups = (uint32_t)p.upward->twins.n_groups - leaves;
+        assert_true(groups > 20 && all.n_places == groups);
+        few.n_places = 7;
+        for (int i = 0; i < 2000; i++) {
+            uint32_t g = leaves + random_below(&rng, groups), j = random_below(&rng, 3);
+            phl_choice a = phl_choices_of(&all, g, j), b = phl_choices_of(&few, g, j);
+            assert_int_equal(a.count, b.count);
+            assert_memory_equal(a.cell, b.cell, a.count * sizeof *a.cell);
+            assert_memory_equal(a.sum, b.sum, a.count * sizeof *a.sum);
+        }
+        phl_choices_clear(&all);
+        phl_choices_clear(&few);
+        unprepare(&p);
+        phl_params_free(params);
+    }
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_law),
         cmocka_unit_test(many_occurrences),
+        cmocka_unit_test(few_lists),
     };
     return cmocka_run_group_tests_name("gibbs_split", tests, NULL, NULL);
 }
