@@ -28,7 +28,7 @@ def classification(bench):
             return total(bench.json("plain", train, test, "-C", 10, "-i", iterations, "--seed", 42))
 
         (on, shared), (off, unshared), (by_node, plainly) = turns(
-            bench, ours(), ours("--no-sharing"), plain, times=1 if name == "INEX06" else 2)
+            bench, ours(), ours("--no-sharing"), plain)
         bench.ratio(f"{name}: bench/plain / ours", by_node, on, over_plain, higher=True,
                     ours=shared, plain=plainly)
         bench.ratio(f"{name}: sharing off / bench/plain", off, by_node, off_plain, ours=unshared)
@@ -67,6 +67,8 @@ def threads(bench):
     (one,), (two,), (beside,) = turns(bench, lambda: elapsed(1, 1), lambda: elapsed(1, 2),
                                       lambda: elapsed(2, 1), times=3)
     gain, gain_beside = one / two, 2 * one / beside
+    bench.add(f"{name}: one thread / two threads", gain, "x", higher=True,
+              note=f"{one:.3g} / {two:.3g} s elapsed")
     bench.add(f"{name}: gain of two threads / of two processes", gain / gain_beside, "x", 0.85, higher=True,
               note=f"{gain:.2f} and {gain_beside:.2f}", one_thread=one, two_threads=two, two_processes=beside)
 

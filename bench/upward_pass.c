@@ -111,7 +111,7 @@ struct side_by_side {
     double *beta;            /* [subtrees][states] made */
     double *norm, *log_norm; /* [subtrees] made */
     double *link_log;        /* [links] */
-    double scratch[CELLS * 64];
+    double scratch[MODES][CELLS * 64];
 };
 
 static double *ones(size_t n, phl_error *error)
@@ -190,7 +190,8 @@ static void release(struct side_by_side *data)
 }
 
 /* out[r] = sum_z m(z) in[z * rest + r] */
-static void contract(const double *in, const double *m, size_t rest, double *out)
+static inline void contract(const double *restrict in, const double *restrict m, size_t rest,
+                            double *restrict out)
 {
     for (size_t r = 0; r < rest; r++) {
         out[r] = m[0] * in[r] + m[1] * in[rest + r];
@@ -211,8 +212,8 @@ static void contract_all(struct side_by_side *data)
                 continue;
             }
             contract(current, data->node_message + (i * MODES + (size_t)a) * BLOCKS, rest,
-                     data->scratch);
-            current = data->scratch;
+                     data->scratch[a]);
+            current = data->scratch[a];
         }
         memcpy(data->inside + i * c, current, c * sizeof *current);
     }

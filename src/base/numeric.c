@@ -257,37 +257,61 @@ void phl_rising_reset(phl_rising *table, double a)
     table->count = 0;
 }
 
+/* a + first, a + first + 1, ...; count is a multiple of 8. */
 PHL_CLONES
-static void count_up(double a, int64_t first, double *values)
+static void count_up(double a, size_t first, size_t count, double *values)
 {
-    for (int i = 0; i < PHL_RISING_BLOCK; i++) {
-        values[i] = a + ((double)first + i);
+    double start = (double)first;
+    int end = (int)(count - count % 8);
+    for (int i = 0; i < end; i++) {
+        values[i] = a + (start + i);
     }
 }
 
-/* log (a)_n for n = first .. first + PHL_RISING_BLOCK - 1.  The first comes from the formula and
- * the others by adding up logarithms: so rounding errors do not pile up from block to block, and a
- * block has the same bits whenever it is filled. */
-static void fill_rising(double a, int64_t first, double *restrict values)
+/* Eight running sums from `sum` on, that of none of the eight first; returns the ninth.  Few of the
+ * additions wait for others. */
+static inline double add_eight(const double *logs, double sum, double *restrict values)
 {
-    double logs[PHL_RISING_BLOCK];
-    count_up(a, first, logs);
-    phl_logs(logs, PHL_RISING_BLOCK, logs);
-    double sum = phl_log_rising(a, first);
-    for (int i = 0; i < PHL_RISING_BLOCK; i += 8) {
-        const double *l = logs + i; /* by eights: few sums wait for others */
-        double two = l[0] + l[1];
-        double four = two + (l[2] + l[3]);
-        double six = four + (l[4] + l[5]);
-        values[i] = sum;
-        values[i + 1] = sum + l[0];
-        values[i + 2] = sum + two;
-        values[i + 3] = sum + (two + l[2]);
-        values[i + 4] = sum + four;
-        values[i + 5] = sum + (four + l[4]);
-        values[i + 6] = sum + six;
-        values[i + 7] = sum + (six + l[6]);
-        sum += six + (l[6] + l[7]);
+    double two = logs[0] + logs[1];
+    double four = two + (logs[2] + logs[3]);
+    double six = four + (logs[4] + logs[5]);
+    values[0] = sum;
+    values[1] = sum + logs[0];
+    values[2] = sum + two;
+    values[3] = sum + (two + logs[2]);
+    values[4] = sum + four;
+    values[5] = sum + (four + logs[4]);
+    values[6] = sum + six;
+    values[7] = sum + (six + logs[6]);
+    return sum + (six + (logs[6] + logs[7]));
+}
+
+/* log (a)_n for n = first .. end-1, both multiples of PHL_RISING_BLOCK, given those before.  Every
+ * ANCHOR-th comes from the formula and the others by adding up logarithms, always the same eight
+ * together: so rounding errors do not pile up, and a value has the same bits however far the table
+ * reached when it was filled. */
+static void fill_rising(double a, size_t first, size_t end, double *restrict values)
+{
+    enum { ANCHOR = 4 * PHL_RISING_BLOCK };
+    double logs[ANCHOR];
+    while (first < end) {
+        double sum;
+        if (first % ANCHOR == 0) {
+            sum = phl_log_rising(a, (int64_t)first);
+        } else { /* the sum behind the last eight, again */
+            double again[8];
+            count_up(a, first - 8, 8, logs);
+            phl_logs(logs, 8, logs);
+            sum = add_eight(logs, values[first - 8], again);
+        }
+        size_t now = ANCHOR - first % ANCHOR;
+        now = now < end - first ? now : end - first;
+        count_up(a, first, now, logs);
+        phl_logs(logs, now, logs);
+        for (size_t i = 0; i < now; i += 8) {
+            sum = add_eight(logs + i, sum, values + first + i);
+        }
+        first += now;
     }
 }
 
@@ -302,9 +326,8 @@ phl_status phl_rising_reserve(phl_rising *table, int64_t largest, phl_error *err
     if (status != PHL_OK) {
         return status;
     }
-    for (; table->count < needed; table->count += PHL_RISING_BLOCK) {
-        fill_rising(table->a, (int64_t)table->count, table->values + table->count);
-    }
+    fill_rising(table->a, table->count, needed, table->values);
+    table->count = needed;
     return PHL_OK;
 }
 

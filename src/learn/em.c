@@ -137,10 +137,12 @@ static double seconds_now(void)
 
 static double data_log_likelihood(const phl_upward *upward)
 {
-    const phl_forest *forest = upward->index->forest;
+    const double *weight = upward->index->root_weight;
     double sum = 0.0;
-    for (size_t tree = 0; tree < forest->n_trees; tree++) {
-        sum += phl_tree_weight(forest, tree) * phl_upward_tree(upward, tree);
+    for (uint32_t s = 0; s < upward->index->forest->n_subtrees; s++) {
+        if (weight[s] > 0.0) {
+            sum += weight[s] * (upward->log_likelihood[s] + phl_upward_root(upward, s));
+        }
     }
     return sum;
 }

@@ -45,10 +45,15 @@ static void run(phl_counting *counting, const double *tree_weight)
     const phl_index *index = upward->index;
     const phl_forest *forest = index->forest;
     const phl_kernel *kernel = phl_kernel_of(upward->params->kind);
-    for (size_t tree = 0; tree < forest->n_trees; tree++) {
-        double weight = tree_weight != NULL ? tree_weight[tree] : phl_tree_weight(forest, tree);
-        if (weight > 0.0 && phl_upward_tree(upward, tree) > -INFINITY) {
-            kernel->count_root(counting, forest->tree_root[tree], weight);
+    for (size_t tree = 0; tree_weight != NULL && tree < forest->n_trees; tree++) {
+        if (tree_weight[tree] > 0.0 && phl_upward_tree(upward, tree) > -INFINITY) {
+            kernel->count_root(counting, forest->tree_root[tree], tree_weight[tree]);
+        }
+    }
+    for (uint32_t s = 0; tree_weight == NULL && s < forest->n_subtrees; s++) {
+        if (index->root_weight[s] > 0.0 &&
+            upward->log_likelihood[s] + phl_upward_root(upward, s) > -INFINITY) {
+            kernel->count_root(counting, s, index->root_weight[s]);
         }
     }
     for (size_t s = forest->n_subtrees; s-- > 0;) { /* parents before children */

@@ -163,6 +163,19 @@ static phl_status number_sets(phl_index *index, phl_error *error)
     return status;
 }
 
+static phl_status weigh_roots(phl_index *index, phl_error *error)
+{
+    const phl_forest *forest = index->forest;
+    index->root_weight = phl_alloc_zero(forest->n_subtrees, sizeof *index->root_weight, error);
+    if (index->root_weight == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        index->root_weight[forest->tree_root[tree]] += phl_tree_weight(forest, tree);
+    }
+    return PHL_OK;
+}
+
 phl_status phl_index_create(const phl_forest *forest, uint32_t slots, bool beyond,
                             phl_index **index, phl_error *error)
 {
@@ -175,6 +188,9 @@ phl_status phl_index_create(const phl_forest *forest, uint32_t slots, bool beyon
     phl_status status = number_pairs(made, beyond, error);
     if (status == PHL_OK) {
         status = number_sets(made, error);
+    }
+    if (status == PHL_OK) {
+        status = weigh_roots(made, error);
     }
     if (status != PHL_OK) {
         phl_index_free(made);
@@ -196,6 +212,7 @@ void phl_index_free(phl_index *index)
     phl_free(index->set_of);
     phl_free(index->set_first);
     phl_free(index->set_rows);
+    phl_free(index->root_weight);
     phl_free(index);
 }
 

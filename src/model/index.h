@@ -29,6 +29,8 @@ typedef struct phl_index {
     uint32_t *set_of;    /* [n] set of filled slots of an internal node; PHL_NO_SET for a leaf */
     uint32_t *set_first; /* [n_sets + 1] into set_rows */
     uint32_t *set_rows;  /* slot - 1 of every filled slot up to L, ascending */
+
+    double *root_weight; /* [n] weights of the trees with that root, added up */
 } phl_index;
 
 phl_status phl_index_create(const phl_forest *forest, uint32_t slots, bool beyond,

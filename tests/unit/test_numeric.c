@@ -187,7 +187,7 @@ static void test_rising_table(void **state)
     phl_rising table;
     phl_rising_init(&table, 0.01);
     check_ulps(phl_rising_get(&table, 12), phl_log_rising(0.01, 12), 0);
-    const int64_t steps[] = {10, 5, 127, 128, 300, 1000, 5000};
+    const int64_t steps[] = {10, 5, 63, 64, 127, 128, 255, 256, 300, 1000, 5000};
     for (size_t i = 0; i < COUNT(steps); i++) {
         size_t before = table.count;
         assert_int_equal(phl_rising_reserve(&table, steps[i], NULL), PHL_OK);
