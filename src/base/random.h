@@ -1,6 +1,6 @@
 /* random.h - random streams that do not depend on the number of threads.
  *
- * A stream is a pure function of six numbers.  Philox4x64-10 (Salmon et al. 2011, from Random123)
+ * A stream is a pure function of six numbers.  Philox4x64-10 (Salmon et al. 2011)
  * is keyed by (seed, purpose) and counted by (stream, iteration, item, draw), one 64-bit word each.
  * `stream` tells class and chain, `item` what is drawn for (a subtree, a slot, a table row), `draw`
  * counts from 0 inside the generator.  So each item makes its own phl_rng on the stack, whichever

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <Random123/philox.h>
+
 #include "base/random.h"
 #include "base/ziggurat.h"
 #include "check.h"
@@ -389,16 +391,43 @@ static void test_streams_differ(void **state)
     }
 }
 
+/* Words against those of the Random123 library, one by one and many at a time. */
+static void test_random123(void **state)
+{
+    (void)state;
+    phl_rng inputs;
+    phl_rng_init(&inputs, 20111112, 1, 2, 3, 4);
+    for (int i = 0; i < 2000; i++) {
+        uint64_t in[5], words[12];
+        for (int k = 0; k < 5; k++) {
+            in[k] = i % 3 == 0 ? phl_rng_next(&inputs) % 4 : phl_rng_next(&inputs);
+        }
+        phl_rng one, many;
+        phl_rng_init(&one, in[0], in[1], in[2], in[3], in[4]);
+        phl_rng_init(&many, in[0], in[1], in[2], in[3], in[4]);
+        phl_rng_words(&many, 12, words);
+        for (uint64_t block = 0; block < 3; block++) {
+            philox4x64_key_t key = {{in[0], in[1]}};
+            philox4x64_ctr_t counter = {{in[2], in[3], in[4], block}};
+            philox4x64_ctr_t expected = philox4x64_R(10, counter, key);
+            for (size_t k = 0; k < 4; k++) {
+                assert_true(phl_rng_next(&one) == expected.v[k]);
+                assert_true(words[4 * block + k] == expected.v[k]);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answers),  cmocka_unit_test(test_uniform_ends),
-        cmocka_unit_test(test_distributions),  cmocka_unit_test(test_normal_tail),
-        cmocka_unit_test(test_bounded),        cmocka_unit_test(test_bounded_digits),
-        cmocka_unit_test(test_streams_differ), cmocka_unit_test(test_exponential_ends),
-        cmocka_unit_test(test_words),          cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_many),           cmocka_unit_test(test_layer_shares),
-        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_random123),        cmocka_unit_test(test_known_answers),
+        cmocka_unit_test(test_uniform_ends),     cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_normal_tail),      cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_bounded_digits),   cmocka_unit_test(test_streams_differ),
+        cmocka_unit_test(test_exponential_ends), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_layers),           cmocka_unit_test(test_many),
+        cmocka_unit_test(test_layer_shares),     cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL) != 0;
 }
