@@ -70,7 +70,7 @@ static void divide(int64_t n, const double *weights, size_t count, phl_rng *rng,
         top++;
     }
     double r = (total - most) / total, times = (double)n;
-    if (times * r >= 4.0) {
+    if (times * r >= 4.0 || r > 0.999) { /* else (1 - r)^n is far from underflow */
         phl_multinomial_draw(rng, n, weights, count, scratch);
         for (size_t i = 0; i < count; i++) {
             to[i] += scratch[i];
