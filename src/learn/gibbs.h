@@ -28,11 +28,12 @@ typedef struct phl_gibbs_options {
 
 /* Counts of hidden states and labels. */
 typedef struct phl_gibbs_counts {
-    int64_t *state;    /* [n][C] occurrences of each distinct subtree by state */
-    int64_t *prior;    /* [L][C] leaves */
-    int64_t *emission; /* [M + 1][C] */
-    int64_t *core;     /* soft: [core_rows][C]; hard: the cells of the partitions */
-    int64_t **mode;    /* soft: per mode [C + 1][k] */
+    int64_t *state;       /* [n][C] occurrences of each distinct subtree by state */
+    uint32_t *lone_state; /* [n] the state of a subtree that occurs once; `state` has not got it */
+    int64_t *prior;       /* [L][C] leaves */
+    int64_t *emission;    /* [M + 1][C] */
+    int64_t *core;        /* soft: [core_rows][C]; hard: the cells of the partitions */
+    int64_t **mode;       /* soft: per mode [C + 1][k] */
 } phl_gibbs_counts;
 
 typedef struct phl_gibbs {
@@ -88,6 +89,14 @@ static inline void phl_gibbs_rng(const phl_gibbs *gibbs, uint64_t purpose, uint6
                                  phl_rng *rng)
 {
     phl_rng_init(rng, gibbs->options.seed, purpose, gibbs->options.stream, gibbs->iteration, item);
+}
+
+/* Occurrences of a subtree in a state, as step 1 drew them. */
+static inline int64_t phl_gibbs_count(const phl_gibbs *gibbs, uint32_t subtree, uint32_t state)
+{
+    return gibbs->rows->lone_pair[subtree] == PHL_NOT_LONE
+               ? gibbs->counts.state[(size_t)subtree * gibbs->params->states + state]
+               : gibbs->counts.lone_state[subtree] == state;
 }
 
 /* One iteration. */

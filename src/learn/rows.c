@@ -80,7 +80,7 @@ static void find_lone(phl_rows *rows, const double *times)
 }
 
 /* Pairs by slot, parents by pair: two counting sorts. */
-static phl_status group_pairs(phl_rows *rows, phl_error *error)
+static phl_status group_pairs(phl_rows *rows, const double *times, phl_error *error)
 {
     const phl_index *index = rows->index;
     const phl_forest *forest = index->forest;
@@ -122,7 +122,8 @@ static phl_status group_pairs(phl_rows *rows, phl_error *error)
         }
     }
     rows->parent = phl_alloc(links, sizeof *rows->parent, error);
-    if (rows->parent == NULL) {
+    rows->parent_end = phl_alloc(links, sizeof *rows->parent_end, error);
+    if (rows->parent == NULL || rows->parent_end == NULL) {
         phl_free(place);
         return PHL_ERR_MEMORY;
     }
@@ -133,8 +134,16 @@ static phl_status group_pairs(phl_rows *rows, phl_error *error)
         for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
             uint32_t pair = index->link_pair[k];
             if (pair != PHL_NO_PAIR && slot_of_pair(rows, pair) != PHL_NOT_ELIGIBLE) {
-                rows->parent[rows->first_parent[place[pair] + 1]++] = (uint32_t)s;
+                rows->parent[rows->first_parent[place[pair] + 1]++] =
+                    phl_rows_first(rows, (uint32_t)s);
             }
+        }
+    }
+    for (size_t i = 0; i < used; i++) {
+        int64_t sum = 0;
+        for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
+            sum += (int64_t)times[rows->n_leaves + rows->parent[p]];
+            rows->parent_end[p] = sum;
         }
     }
     phl_free(place);
@@ -152,16 +161,18 @@ phl_status phl_rows_create(const phl_index *index, uint32_t states, double suppo
     double *times = NULL;
     made->index = index;
     made->states = states;
+    made->n_leaves = index->forest->n_levels > 0 ? index->forest->level[1] : 0;
+    made->n_first = n - made->n_leaves;
     phl_status status = phl_count_occurrences(index->forest, NULL, &times, error);
     if (status == PHL_OK) {
         made->pair_times = phl_alloc_zero(index->n_pairs, sizeof *made->pair_times, error);
         made->free_times = phl_alloc(n, sizeof *made->free_times, error);
         made->lone_pair = phl_alloc(n, sizeof *made->lone_pair, error);
-        made->first_row = phl_alloc(n, sizeof *made->first_row, error);
+        status = phl_grow(&made->row, &made->row_capacity, made->n_first, sizeof *made->row, error);
         made->value = phl_alloc_zero(index->n_pairs * states, sizeof *made->value, error);
         made->one_value = phl_alloc_zero(index->n_pairs, sizeof *made->one_value, error);
         if (made->pair_times == NULL || made->free_times == NULL || made->lone_pair == NULL ||
-            made->first_row == NULL || made->value == NULL || made->one_value == NULL) {
+            made->value == NULL || made->one_value == NULL) {
             status = PHL_ERR_MEMORY;
         }
     }
@@ -171,7 +182,7 @@ phl_status phl_rows_create(const phl_index *index, uint32_t states, double suppo
     if (status == PHL_OK) {
         count_times(made, times);
         find_lone(made, times);
-        status = group_pairs(made, error);
+        status = group_pairs(made, times, error);
     }
     phl_free(times);
     if (status != PHL_OK) {
@@ -194,11 +205,11 @@ void phl_rows_free(phl_rows *rows)
     phl_free(rows->pair);
     phl_free(rows->first_parent);
     phl_free(rows->parent);
+    phl_free(rows->parent_end);
     phl_free(rows->pair_times);
     phl_free(rows->free_times);
     phl_free(rows->lone_pair);
     phl_free(rows->row);
-    phl_free(rows->first_row);
     phl_free(rows->value);
     phl_free(rows->one_value);
     phl_free(rows);
@@ -206,14 +217,20 @@ void phl_rows_free(phl_rows *rows)
 
 void phl_rows_reset(phl_rows *rows)
 {
-    _Static_assert(PHL_NO_ROW == UINT32_MAX, "all bits set");
-    memset(rows->first_row, 0xff, rows->index->forest->n_subtrees * sizeof *rows->first_row);
-    rows->n_rows = 0;
+    for (size_t r = 0; r < rows->n_first; r++) {
+        rows->row[r] = (phl_row){0, (uint32_t)(rows->n_leaves + r), 0, 0, PHL_NO_ROW};
+    }
+    rows->n_rows = rows->n_first;
 }
 
 phl_status phl_rows_add(phl_rows *rows, uint32_t subtree, uint32_t state, uint32_t cell, int64_t n,
                         phl_error *error)
 {
+    phl_row *first = &rows->row[phl_rows_first(rows, subtree)];
+    if (first->n == 0) {
+        *first = (phl_row){n, subtree, state, cell, PHL_NO_ROW};
+        return PHL_OK;
+    }
     if (rows->n_rows >= PHL_NO_ROW) {
         return phl_raise(error, PHL_ERR_LIMIT, "split the data", "more than %u rows",
                          PHL_NO_ROW - 1);
@@ -224,8 +241,9 @@ phl_status phl_rows_add(phl_rows *rows, uint32_t subtree, uint32_t state, uint32
         if (status != PHL_OK) {
             return status;
         }
+        first = &rows->row[phl_rows_first(rows, subtree)];
     }
-    rows->row[rows->n_rows] = (phl_row){n, subtree, state, cell, rows->first_row[subtree]};
-    rows->first_row[subtree] = (uint32_t)rows->n_rows++;
+    rows->row[rows->n_rows] = (phl_row){n, subtree, state, cell, first->next};
+    first->next = (uint32_t)rows->n_rows++;
     return PHL_OK;
 }

@@ -10,6 +10,10 @@
  * as long as they are in one block, so given rows and N every such assignment has the same
  * probability.  A move that needs to know it draws it (slot_view.h), and may forget it afterwards.
  *
+ * The first row of an internal subtree has its number less the number of leaves, which come before
+ * all internal subtrees; further ones, of subtrees that occur in several states or cells, follow
+ * behind the first rows of all.
+ *
  * A slot is eligible when it is filled often enough to become active.
  */
 #ifndef PHL_LEARN_ROWS_H
@@ -24,7 +28,7 @@
 #define PHL_MANY UINT32_MAX
 
 typedef struct phl_row {
-    int64_t n;
+    int64_t n; /* 0: a first row of a subtree that has none yet */
     uint32_t subtree, state;
     uint32_t cell;
     uint32_t next; /* row of the same subtree, or PHL_NO_ROW */
@@ -41,16 +45,17 @@ typedef struct phl_rows {
     size_t *first_pair;   /* [E + 1] */
     uint32_t *pair;       /* numbers of the index */
     size_t *first_parent; /* [pairs + 1] */
-    uint32_t *parent;
-    int64_t *pair_times; /* [n_pairs of the index] occurrences of the pair */
-    int64_t *free_times; /* [n] occurrences as a root, and as a child in a slot not eligible */
-    uint32_t *lone_pair; /* [n] of a subtree that occurs once: its pair, or PHL_NO_PAIR when that
-                            occurrence is free; PHL_NOT_LONE: it occurs more often */
+    uint32_t *parent;     /* their first rows */
+    int64_t *parent_end;  /* occurrences of the parents of the same pair up to this one */
+    int64_t *pair_times;  /* [n_pairs of the index] occurrences of the pair */
+    int64_t *free_times;  /* [n] occurrences as a root, and as a child in a slot not eligible */
+    uint32_t *lone_pair;  /* [n] of a subtree that occurs once: its pair, or PHL_NO_PAIR when that
+                             occurrence is free; PHL_NOT_LONE: it occurs more often */
 
     phl_row *row;
+    size_t n_leaves, n_first; /* leaves and internal subtrees */
     size_t n_rows, row_capacity;
-    uint32_t *first_row; /* [n] */
-    int64_t *value;      /* [n_pairs of the index][C] N */
+    int64_t *value;      /* [n_pairs of the index][C] N, of pairs with several states */
     uint32_t *one_value; /* [n_pairs of the index] the state of all children, PHL_MANY if several;
                             who sets `value` sets it with phl_rows_tell */
 } phl_rows;
@@ -66,6 +71,20 @@ void phl_rows_reset(phl_rows *rows);
 
 phl_status phl_rows_add(phl_rows *rows, uint32_t subtree, uint32_t state, uint32_t cell, int64_t n,
                         phl_error *error);
+
+static inline uint32_t phl_rows_first(const phl_rows *rows, uint32_t subtree)
+{
+    return subtree - (uint32_t)rows->n_leaves;
+}
+
+/* N of a pair in an eligible slot. */
+static inline int64_t phl_rows_value(const phl_rows *rows, uint32_t pair, uint32_t state)
+{
+    uint32_t one = rows->one_value[pair];
+    return one == PHL_MANY ? rows->value[(size_t)pair * rows->states + state]
+           : one == state  ? rows->pair_times[pair]
+                           : 0;
+}
 
 /* value[pair] was set: have its children one state? */
 static inline void phl_rows_tell(phl_rows *rows, uint32_t pair)

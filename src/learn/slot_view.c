@@ -27,6 +27,9 @@ void phl_slot_view_clear(phl_slot_view *view)
     phl_free(view->entry_of);
     phl_free(view->entries);
     phl_free(view->dealt);
+    phl_free(view->units);
+    phl_free(view->taken);
+    phl_free(view->deck);
     phl_free(view->left);
     phl_free(view->only);
     phl_free(view->new_cell);
@@ -74,6 +77,145 @@ static bool is_plain(phl_slot_view *view, const phl_rows *rows, uint32_t pair,
     return true;
 }
 
+/* How the i-th pair is dealt. */
+enum way {
+    ALIKE,     /* an inactive slot, and children in one state */
+    PLAIN,     /* children in at most one state of every block: nothing to deal */
+    SCATTERED, /* an inactive slot, and few children in other states than most */
+    SINGLY,    /* an inactive slot, and parents that occur few times */
+    TOGETHER,  /* by (cell, state) of the parents */
+};
+
+static uint32_t most_common(const int64_t *value, size_t c)
+{
+    uint32_t most = 0;
+    for (uint32_t q = 1; q < c; q++) {
+        most = value[q] > value[most] ? q : most;
+    }
+    return most;
+}
+
+static enum way way_of(phl_slot_view *view, const phl_rows *rows, size_t i, const uint32_t *block,
+                       bool inactive)
+{
+    enum { FEW_TIMES = 4, LARGEST = 1 << 20 };
+    uint32_t pair = rows->pair[i];
+    if (inactive && rows->one_value[pair] != PHL_MANY) {
+        return ALIKE;
+    }
+    if (is_plain(view, rows, pair, block)) {
+        return PLAIN;
+    }
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    int64_t times = rows->pair_times[pair];
+    int64_t parents = (int64_t)(rows->first_parent[i + 1] - rows->first_parent[i]);
+    if (!inactive || times > LARGEST) {
+        return TOGETHER;
+    }
+    if (2 * (times - value[most_common(value, rows->states)]) <= parents) {
+        return SCATTERED;
+    }
+    return times <= FEW_TIMES * parents ? SINGLY : TOGETHER;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Dealing by units
+ * ------------------------------------------------------------------------------------------- */
+
+/* The row at a place among the occurrences of the parents of the i-th pair. */
+static uint32_t row_at(const phl_rows *rows, size_t i, int64_t place)
+{
+    const int64_t *end = rows->parent_end;
+    size_t low = rows->first_parent[i], high = rows->first_parent[i + 1] - 1;
+    if (end[high] == (int64_t)(high - low + 1)) { /* every parent occurs once */
+        return rows->parent[low + (size_t)place];
+    }
+    int64_t begin = 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (end[middle] > place) {
+            high = middle;
+        } else {
+            low = middle + 1;
+            begin = end[middle];
+        }
+    }
+    uint32_t r = rows->parent[low];
+    for (place -= begin; place >= rows->row[r].n; r = rows->row[r].next) {
+        place -= rows->row[r].n;
+    }
+    return r;
+}
+
+/* Give every child of the i-th pair in another state than `most` a place of its own. */
+static phl_status scatter(phl_slot_view *view, const phl_rows *rows, size_t i, uint32_t most,
+                          phl_rng *rng, phl_error *error)
+{
+    uint32_t pair = rows->pair[i];
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    uint64_t times = (uint64_t)rows->pair_times[pair];
+    size_t words = (size_t)(times / 64 + 1), before = view->taken_capacity;
+    phl_status status = phl_grow(&view->units, &view->unit_capacity, (size_t)rows->pair_times[pair],
+                                 sizeof *view->units, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&view->taken, &view->taken_capacity, words, sizeof *view->taken, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    memset(view->taken + before, 0, (view->taken_capacity - before) * sizeof *view->taken);
+    view->n_units = 0;
+    for (uint32_t q = 0; q < rows->states; q++) {
+        for (int64_t n = q == most ? 0 : value[q]; n > 0; n--) {
+            uint64_t place = phl_rng_bounded(rng, times);
+            while (view->taken[place / 64] >> place % 64 & 1) {
+                place = phl_rng_bounded(rng, times);
+            }
+            view->taken[place / 64] |= UINT64_C(1) << place % 64;
+            view->units[view->n_units++] = (phl_slot_unit){row_at(rows, i, (int64_t)place), q};
+        }
+    }
+    memset(view->taken, 0, words * sizeof *view->taken);
+    return PHL_OK;
+}
+
+/* Give every occurrence of the parents of the i-th pair a child, row after row. */
+static phl_status deal_singly(phl_slot_view *view, const phl_rows *rows, size_t i, phl_rng *rng,
+                              phl_error *error)
+{
+    uint32_t pair = rows->pair[i];
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    size_t left = 0, times = (size_t)rows->pair_times[pair];
+    phl_status status =
+        phl_grow(&view->units, &view->unit_capacity, times, sizeof *view->units, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&view->deck, &view->deck_capacity, times, sizeof *view->deck, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    for (uint32_t q = 0; q < rows->states; q++) {
+        for (int64_t n = value[q]; n > 0; n--) {
+            view->deck[left++] = q;
+        }
+    }
+    view->n_units = 0;
+    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
+        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
+            for (int64_t n = rows->row[r].n; n > 0; n--) {
+                size_t at = (size_t)phl_rng_bounded(rng, left);
+                view->units[view->n_units++] = (phl_slot_unit){r, view->deck[at]};
+                view->deck[at] = view->deck[--left];
+            }
+        }
+    }
+    return PHL_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Dealing by entries
+ * ------------------------------------------------------------------------------------------- */
+
 /* The parents of the i-th pair, by (cell, state). */
 static phl_status list_entries(phl_slot_view *view, const phl_rows *rows, size_t i,
                                phl_error *error)
@@ -81,8 +223,7 @@ static phl_status list_entries(phl_slot_view *view, const phl_rows *rows, size_t
     size_t c = rows->states;
     view->n_entries = 0;
     for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = rows->first_row[rows->parent[p]]; r != PHL_NO_ROW;
-             r = rows->row[r].next) {
+        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
             const phl_row *row = &rows->row[r];
             uint32_t *number = &view->entry_of[row->cell * c + row->state];
             if (*number == 0) {
@@ -214,12 +355,11 @@ static phl_status count_alike(phl_slot_view *view, const phl_rows *rows, size_t 
                               size_t n_cells, phl_error *error)
 {
     const phl_row *row = rows->row;
-    const uint32_t *first_row = rows->first_row;
     uint32_t *number = view->number + q * n_cells;
     int64_t *count = view->count;
     size_t c = rows->states;
     for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = first_row[rows->parent[p]]; r != PHL_NO_ROW; r = row[r].next) {
+        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = row[r].next) {
             uint32_t cell = row[r].cell;
             if (number[cell] == 0) {
                 phl_status status = new_table(view, c, q, cell, &number[cell], error);
@@ -240,12 +380,29 @@ static phl_status count_plain(phl_slot_view *view, const phl_rows *rows, size_t 
 {
     phl_status status = PHL_OK;
     for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = rows->first_row[rows->parent[p]]; status == PHL_OK && r != PHL_NO_ROW;
+        for (uint32_t r = rows->parent[p]; status == PHL_OK && r != PHL_NO_ROW;
              r = rows->row[r].next) {
             const phl_row *row = &rows->row[r];
             status = add(view, layout->n_rest, rows->states, view->only[layout->digit[row->cell]],
                          layout->rest[row->cell], row->state, row->n, error);
         }
+    }
+    return status;
+}
+
+/* The i-th pair of an inactive slot by units; those not listed have children in state `most`. */
+static phl_status count_units(phl_slot_view *view, const phl_rows *rows, size_t n_cells,
+                              uint32_t most, phl_error *error)
+{
+    size_t c = rows->states;
+    phl_status status = PHL_OK;
+    for (size_t u = 0; status == PHL_OK && u < view->n_units; u++) {
+        const phl_row *row = &rows->row[view->units[u].row];
+        if (most != PHL_MANY) {
+            uint32_t number = view->number[most * n_cells + row->cell];
+            view->count[(number - 1) * c + row->state]--;
+        }
+        status = add(view, n_cells, c, view->units[u].value, row->cell, row->state, 1, error);
     }
     return status;
 }
@@ -298,7 +455,7 @@ static phl_status count_empty(phl_slot_view *view, const uint32_t *block,
 /* Counts into lists of parts, tables into chains by value; the numbers are cleared. */
 static phl_status finish(phl_slot_view *view, size_t n_rest, size_t c, phl_error *error)
 {
-    phl_status status = phl_grow(&view->parts, &view->part_capacity, view->n_tables * c,
+    phl_status status = phl_grow(&view->parts, &view->part_capacity, view->n_tables * c + 1,
                                  sizeof *view->parts, error);
     view->n_parts = 0;
     for (size_t q = 0; q <= c; q++) {
@@ -307,19 +464,56 @@ static phl_status finish(phl_slot_view *view, size_t n_rest, size_t c, phl_error
     for (size_t t = view->n_tables; t-- > 0;) {
         phl_slot_table *table = &view->tables[t];
         view->number[table->value * n_rest + table->rest] = 0;
-        table->next = view->first_table[table->value];
-        view->first_table[table->value] = (uint32_t)t;
         table->first_part = view->n_parts;
         table->total = 0;
         for (uint32_t j = 0; status == PHL_OK && j < c; j++) {
             int64_t n = view->count[t * c + j];
-            if (n > 0) {
-                view->parts[view->n_parts++] = (phl_slot_part){n, j};
-                table->total += n;
-            }
+            view->parts[view->n_parts] = (phl_slot_part){n, j};
+            view->n_parts += n > 0;
+            table->total += n;
         }
         table->n_parts = (uint32_t)(view->n_parts - table->first_part);
+        if (table->total > 0) { /* all of its children may have been given other states */
+            table->next = view->first_table[table->value];
+            view->first_table[table->value] = (uint32_t)t;
+        }
     }
+    return status;
+}
+
+/* Deal and count the i-th pair. */
+static phl_status count_pair(phl_slot_view *view, const phl_rows *rows, size_t i,
+                             const uint32_t *block, const phl_slot_layout *layout, phl_rng *rng,
+                             phl_error *error)
+{
+    size_t c = rows->states, n_cells = layout->n_cells;
+    uint32_t pair = rows->pair[i], most;
+    const int64_t *value = rows->value + pair * c;
+    phl_status status;
+    switch (way_of(view, rows, i, block, layout->n_rest == n_cells)) {
+    case ALIKE:
+        return count_alike(view, rows, i, rows->one_value[pair], n_cells, error);
+    case PLAIN:
+        return count_plain(view, rows, i, layout, error);
+    case SCATTERED:
+        most = most_common(value, c);
+        status = scatter(view, rows, i, most, rng, error);
+        if (status == PHL_OK) {
+            status = count_alike(view, rows, i, most, n_cells, error);
+        }
+        return status == PHL_OK ? count_units(view, rows, n_cells, most, error) : status;
+    case SINGLY:
+        status = deal_singly(view, rows, i, rng, error);
+        return status == PHL_OK ? count_units(view, rows, n_cells, PHL_MANY, error) : status;
+    case TOGETHER:
+        break;
+    }
+    status = list_entries(view, rows, i, error);
+    if (status == PHL_OK) {
+        deal(view, value, block, layout->digit, c, rng);
+        status = count_dealt(view, rows, layout, error);
+    }
+    forget_entries(view, c);
     return status;
 }
 
@@ -329,7 +523,6 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
                                phl_rng *rng, phl_error *error)
 {
     size_t c = rows->states;
-    bool inactive = layout->n_rest == layout->n_cells;
     view->n_tables = 0;
     phl_status status =
         grow_cleared(&view->number, &view->number_capacity, (c + 1) * layout->n_rest, error);
@@ -338,21 +531,7 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
             grow_cleared(&view->entry_of, &view->entry_of_capacity, layout->n_cells * c, error);
     }
     for (size_t i = rows->first_pair[e]; status == PHL_OK && i < rows->first_pair[e + 1]; i++) {
-        uint32_t pair = rows->pair[i];
-        if (inactive && rows->one_value[pair] != PHL_MANY) {
-            status = count_alike(view, rows, i, rows->one_value[pair], layout->n_cells, error);
-            continue;
-        }
-        if (is_plain(view, rows, pair, block)) {
-            status = count_plain(view, rows, i, layout, error);
-            continue;
-        }
-        status = list_entries(view, rows, i, error);
-        if (status == PHL_OK) {
-            deal(view, rows->value + pair * c, block, layout->digit, c, rng);
-            status = count_dealt(view, rows, layout, error);
-        }
-        forget_entries(view, c);
+        status = count_pair(view, rows, i, block, layout, rng, error);
     }
     if (status == PHL_OK) {
         status = count_empty(view, block, layout, c, cells, live, n_live, error);
@@ -394,12 +573,62 @@ static void move_plain(phl_slot_view *view, const phl_rows *rows, size_t i, cons
                        const struct place *place)
 {
     for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = rows->first_row[rows->parent[p]]; r != PHL_NO_ROW;
-             r = rows->row[r].next) {
+        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
             uint32_t cell = rows->row[r].cell;
             view->new_cell[r] = cell_at(place, cell, place->block[view->only[digit[cell]]]);
         }
     }
+}
+
+/* One occurrence of row r goes to block y, the others stay. */
+static phl_status move_unit(phl_slot_view *view, phl_rows *rows, uint32_t r, uint32_t y,
+                            const struct place *place, phl_error *error)
+{
+    phl_row *row = &rows->row[r];
+    uint32_t cell = cell_at(place, row->cell, y);
+    if (row->n == 1) {
+        view->new_cell[r] = cell;
+        return PHL_OK;
+    }
+    row->n--;
+    return phl_rows_add(rows, row->subtree, row->state, cell, 1, error);
+}
+
+/* Rows of the i-th pair, all parents but those of the units having children in state `most`. */
+static phl_status move_scattered(phl_slot_view *view, phl_rows *rows, size_t i, uint32_t most,
+                                 const struct place *place, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
+        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
+            view->new_cell[r] = cell_at(place, rows->row[r].cell, place->block[most]);
+        }
+    }
+    for (size_t u = 0; status == PHL_OK && u < view->n_units; u++) {
+        uint32_t y = place->block[view->units[u].value];
+        if (y != place->block[most]) {
+            status = move_unit(view, rows, view->units[u].row, y, place, error);
+        }
+    }
+    return status;
+}
+
+/* Rows of a pair dealt singly: the first unit of a row tells where the row goes. */
+static phl_status move_singly(phl_slot_view *view, phl_rows *rows, const struct place *place,
+                              phl_error *error)
+{
+    phl_status status = PHL_OK;
+    uint32_t stays = 0;
+    for (size_t u = 0; status == PHL_OK && u < view->n_units; u++) {
+        uint32_t r = view->units[u].row, y = place->block[view->units[u].value];
+        if (u == 0 || r != view->units[u - 1].row) {
+            stays = y;
+            view->new_cell[r] = cell_at(place, rows->row[r].cell, y);
+        } else if (y != stays) {
+            status = move_unit(view, rows, r, y, place, error);
+        }
+    }
+    return status;
 }
 
 /* Give row r its part of what its entry got; by_block [size] is what is left of that. */
@@ -449,7 +678,7 @@ static phl_status move_dealt(phl_slot_view *view, phl_rows *rows, size_t i,
         memcpy(dealt, sum, place->size * sizeof *dealt);
     }
     for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        uint32_t r = rows->first_row[rows->parent[p]];
+        uint32_t r = rows->parent[p];
         while (status == PHL_OK && r != PHL_NO_ROW) {
             uint32_t next = rows->row[r].next;
             uint32_t x = view->entry_of[rows->row[r].cell * c + rows->row[r].state] - 1;
@@ -460,12 +689,48 @@ static phl_status move_dealt(phl_slot_view *view, phl_rows *rows, size_t i,
     return status;
 }
 
+/* Deal the i-th pair again, and move its rows. */
+static phl_status move_pair(phl_slot_view *view, phl_rows *rows, size_t i, const uint32_t *block,
+                            const phl_slot_layout *dealt_by, const struct place *place,
+                            phl_rng *again, phl_rng *rng, phl_error *error)
+{
+    size_t c = rows->states;
+    uint32_t pair = rows->pair[i], most;
+    const int64_t *value = rows->value + pair * c;
+    phl_status status;
+    switch (way_of(view, rows, i, block, dealt_by->n_rest == dealt_by->n_cells)) {
+    case ALIKE:
+        view->only[0] = rows->one_value[pair];
+        move_plain(view, rows, i, dealt_by->digit, place);
+        return PHL_OK;
+    case PLAIN:
+        move_plain(view, rows, i, dealt_by->digit, place);
+        return PHL_OK;
+    case SCATTERED:
+        most = most_common(value, c);
+        status = scatter(view, rows, i, most, again, error);
+        return status == PHL_OK ? move_scattered(view, rows, i, most, place, error) : status;
+    case SINGLY:
+        status = deal_singly(view, rows, i, again, error);
+        return status == PHL_OK ? move_singly(view, rows, place, error) : status;
+    case TOGETHER:
+        break;
+    }
+    status = list_entries(view, rows, i, error);
+    if (status == PHL_OK) {
+        deal(view, value, block, dealt_by->digit, c, again);
+        status = move_dealt(view, rows, i, place, rng, error);
+    }
+    forget_entries(view, c);
+    return status;
+}
+
 phl_status phl_slot_view_apply(phl_slot_view *view, phl_rows *rows, uint32_t e,
                                const uint32_t *block, const phl_slot_layout *dealt_by,
                                const uint32_t *rest, const uint32_t *block_now, uint32_t size_now,
                                size_t step, phl_rng *again, phl_rng *rng, phl_error *error)
 {
-    size_t c = rows->states, n_rows = rows->n_rows;
+    size_t n_rows = rows->n_rows;
     phl_status status = find_bases(view, rest, dealt_by->n_cells, size_now, step, error);
     struct place place = {view->base, block_now, size_now, (uint32_t)step};
     if (status == PHL_OK) {
@@ -473,20 +738,10 @@ phl_status phl_slot_view_apply(phl_slot_view *view, phl_rows *rows, uint32_t e,
                           error);
     }
     for (size_t r = 0; status == PHL_OK && r < n_rows; r++) { /* unless it has a child there */
-        view->new_cell[r] = cell_at(&place, rows->row[r].cell, block_now[c]);
+        view->new_cell[r] = cell_at(&place, rows->row[r].cell, block_now[rows->states]);
     }
     for (size_t i = rows->first_pair[e]; status == PHL_OK && i < rows->first_pair[e + 1]; i++) {
-        uint32_t pair = rows->pair[i];
-        if (is_plain(view, rows, pair, block)) {
-            move_plain(view, rows, i, dealt_by->digit, &place);
-            continue;
-        }
-        status = list_entries(view, rows, i, error);
-        if (status == PHL_OK) {
-            deal(view, rows->value + pair * c, block, dealt_by->digit, c, again);
-            status = move_dealt(view, rows, i, &place, rng, error);
-        }
-        forget_entries(view, c);
+        status = move_pair(view, rows, i, block, dealt_by, &place, again, rng, error);
     }
     for (size_t r = 0; status == PHL_OK && r < n_rows; r++) {
         rows->row[r].cell = view->new_cell[r];

@@ -6,9 +6,15 @@
  * D_q(r, j) occurrences have a child in state q, the blocks r in all other slots, and are in state
  * j themselves.  q = C stands for an empty slot.
  *
- * Dealing is done on parents taken together by (cell, state).  It is a function of the rows and the
- * random numbers, so it is not written down: when a partition changed, the same random numbers deal
- * the same way again, and now rows are cut accordingly.
+ * Three ways of dealing have the same law.  Where parents are many and occur many times, they are
+ * taken together by (cell, state), and children are drawn by hypergeometric numbers.  In an
+ * inactive slot, few children in other states than most are given places drawn at random, all other
+ * places having the state that most have; and where parents occur but few times, all children are
+ * drawn one by one.
+ *
+ * Dealing is a function of the rows and the random numbers, so it is not written down: when a
+ * partition changed, the same random numbers deal the same way again, and now rows are cut
+ * accordingly.
  */
 #ifndef PHL_LEARN_SLOT_VIEW_H
 #define PHL_LEARN_SLOT_VIEW_H
@@ -37,6 +43,11 @@ typedef struct phl_slot_entry {
     uint32_t cell, state;
 } phl_slot_entry;
 
+/* One occurrence of a parent, and the state of its child. */
+typedef struct phl_slot_unit {
+    uint32_t row, value;
+} phl_slot_unit;
+
 /* How the cells of the core divide into the block of one slot and the rest. */
 typedef struct phl_slot_layout {
     const uint32_t *rest;  /* [n_cells] */
@@ -62,6 +73,12 @@ typedef struct phl_slot_view {
     size_t n_entries, entry_capacity;
     int64_t *dealt; /* [n_entries][C + 1] by state; when rows are cut, by new block */
     size_t dealt_capacity;
+    phl_slot_unit *units; /* of the pair at hand */
+    size_t n_units, unit_capacity;
+    uint64_t *taken; /* bits: places given away; all 0 between uses */
+    size_t taken_capacity;
+    uint32_t *deck; /* states of children */
+    size_t deck_capacity;
     int64_t *left;      /* [C] children not yet dealt, by state; [C + 1] by block; [C + 1] more */
     uint32_t *only;     /* [C + 1] the one state of a block that a pair has */
     uint32_t *new_cell; /* [n_rows] */

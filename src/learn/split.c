@@ -157,11 +157,8 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
         total = gibbs->upward->message[pair * gibbs->upward->width + z];
     }
     uint32_t j = (uint32_t)pick(weights, c, total, rng);
-    memset(gibbs->counts.state + s * c, 0, c * sizeof *gibbs->counts.state);
-    gibbs->counts.state[s * c + j] = 1;
+    gibbs->counts.lone_state[s] = j;
     if (pair != PHL_NO_PAIR) {
-        memset(gibbs->rows->value + pair * c, 0, c * sizeof *gibbs->rows->value);
-        gibbs->rows->value[pair * c + j] = 1;
         gibbs->rows->one_value[pair] = j;
     }
     if (number != 0 && params->soft) {

@@ -4,10 +4,10 @@
  * Opening the slot deals the children; moves that are certain, whatever was dealt, give every state
  * a block of its own, so that the rows after closing tell how many parents of each sort got which
  * child.  The law of these tables is multivariate hypergeometric and is listed: chi-square over
- * 300,000 runs, failing by chance with probability 1e-6 for each of four problems; with 400 degrees
- * of freedom it has power 1/2 against probabilities off by 2.1 % (root mean square, relative).
- * What was dealt must agree exactly with what the rows say afterwards, and with the slots that are
- * empty.
+ * 300,000 runs, failing by chance with probability 1e-6 for each of seven problems; with 400
+ * degrees of freedom it has power 1/2 against probabilities off by 2.1 % (root mean square,
+ * relative). What was dealt must agree exactly with what the rows say afterwards, and with the
+ * slots that are empty.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,10 +21,10 @@
 #define SEED 20250805u
 #define PURPOSE 0x736c6f74u /* "slot" */
 
-enum { MOST_SORTS = 6, MOST_STATES = 3, EMPTY = 2, SUBTREES = 3, MOST_TABLES = 1 << 19 };
+enum { MOST_SORTS = 6, MOST_STATES = 3, EMPTY = 5, SUBTREES = 6, MOST_TABLES = 1 << 19 };
 
-/* Parents alike: subtrees 0 and 1 have the same child in slot 1, and one of their own in slot 2,
- * which shows block `shown`; subtree EMPTY has none in slot 1. */
+/* Parents alike: subtrees 0 to 4, as far as a problem has them, have the same child in slot 1, and
+ * one of their own in slot 2, which shows block `shown`; subtree EMPTY has none in slot 1. */
 typedef struct sort {
     uint32_t subtree, state, shown;
     int64_t n;
@@ -46,26 +46,33 @@ typedef struct real {
     phl_index *index;
     phl_rows *rows;
     phl_partitions *partitions;
+    uint32_t n_trees;
     uint32_t subtree[SUBTREES];
 } real;
 
 static void make_real(real *r, const problem *p)
 {
     phl_builder *builder = new_builder(false);
-    const shape trees[SUBTREES] = {{.size = 3, .slot = {1, 1, 2}},
-                                   {.size = 3, .slot = {1, 1, 2}},
-                                   {.size = 2, .slot = {1, 2}}};
-    const char *const labels[SUBTREES][3] = {{letter[0], letter[0], letter[0]},
-                                             {letter[0], letter[0], letter[1]},
-                                             {letter[0], letter[2]}};
+    const shape with_child = {.size = 3, .slot = {1, 1, 2}}, without = {.size = 2, .slot = {1, 2}};
     memset(r, 0, sizeof *r);
     r->p = p;
     for (int t = 0; t < SUBTREES; t++) {
-        add_tree(builder, &trees[t], labels[t], 1.0, NULL);
+        const char *const labels[3] = {letter[0], letter[0], letter[t]};
+        const char *const empty_labels[2] = {letter[0], letter[t]};
+        int64_t times = t == EMPTY ? p->empty.n : 0;
+        for (size_t g = 0; g < p->n_sorts; g++) {
+            times += p->sorts[g].subtree == (uint32_t)t ? p->sorts[g].n : 0;
+        }
+        if (times > 0) {
+            add_tree(builder, t == EMPTY ? &without : &with_child,
+                     t == EMPTY ? empty_labels : labels, (double)times, NULL);
+        }
+        r->subtree[t] = times > 0 ? r->n_trees++ : UINT32_MAX;
     }
     r->forest = finish_forest(builder);
     for (int t = 0; t < SUBTREES; t++) {
-        r->subtree[t] = r->forest->tree_root[t];
+        r->subtree[t] =
+            r->subtree[t] == UINT32_MAX ? UINT32_MAX : r->forest->tree_root[r->subtree[t]];
     }
     /* A new block weighs e^200, which no counts outweigh. */
     phl_partition_prior prior = {.phi = -200.0, .slots_max = 2, .core_max = 1000};
@@ -339,13 +346,56 @@ static void two_blocks(void **state)
     check_problem(&p);
 }
 
+/* Two of ten children are in other states than most, and five parents have them. */
+static void scattered(void **state)
+{
+    (void)state;
+    const problem p = {
+        "few in other states",
+        3,
+        6,
+        {{0, 0, 0, 3}, {1, 1, 0, 1}, {2, 0, 1, 2}, {3, 2, 0, 1}, {4, 1, 1, 2}, {0, 1, 1, 1}},
+        {EMPTY, 2, 1, 4},
+        {1, 8, 1},
+        false};
+    check_problem(&p);
+}
+
+/* Every parent occurs once. */
+static void scattered_once(void **state)
+{
+    (void)state;
+    const problem p = {"few in other states, parents once",
+                       2,
+                       5,
+                       {{0, 0, 0, 1}, {1, 1, 0, 1}, {2, 0, 1, 1}, {3, 0, 0, 1}, {4, 1, 1, 1}},
+                       {EMPTY, 1, 1, 1},
+                       {3, 2},
+                       false};
+    check_problem(&p);
+}
+
+/* Twelve children of five parents in three states. */
+static void singly(void **state)
+{
+    (void)state;
+    const problem p = {
+        "parents a few times each",
+        3,
+        6,
+        {{0, 0, 0, 3}, {1, 1, 0, 1}, {2, 0, 1, 4}, {3, 2, 0, 1}, {4, 1, 1, 1}, {0, 1, 1, 2}},
+        {EMPTY, 2, 1, 4},
+        {5, 3, 4},
+        false};
+    check_problem(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_by_one),
-        cmocka_unit_test(many),
-        cmocka_unit_test(three_states),
-        cmocka_unit_test(two_blocks),
+        cmocka_unit_test(one_by_one), cmocka_unit_test(many),      cmocka_unit_test(three_states),
+        cmocka_unit_test(two_blocks), cmocka_unit_test(scattered), cmocka_unit_test(scattered_once),
+        cmocka_unit_test(singly),
     };
     return cmocka_run_group_tests_name("slot_view", tests, NULL, NULL);
 }

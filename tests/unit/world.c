@@ -502,6 +502,11 @@ void world_set_hidden(const world *w, phl_gibbs *gibbs, bool apart)
     picture *p = must_alloc(1, sizeof *p);
     picture_of_world(p, w);
     memcpy(gibbs->counts.state, p->state, w->forest->n_subtrees * sizeof p->state[0]);
+    for (size_t s = 0; s < w->forest->n_subtrees; s++) {
+        for (uint32_t j = 0; j < W_STATES; j++) {
+            gibbs->counts.lone_state[s] = p->state[s][j] > 0 ? j : gibbs->counts.lone_state[s];
+        }
+    }
     memcpy(gibbs->counts.prior, p->prior_count, sizeof p->prior_count);
     for (int x = 0; x < W_SYMBOLS; x++) {
         for (int j = 0; j < W_STATES; j++) {
@@ -591,15 +596,14 @@ static void expect_margin(const picture *p, const phl_rows *rows, picture_row *r
         below *= p->size[l];
     }
     size_t shown = row->cell / below % p->size[e];
-    const int64_t *value = rows->value + (size_t)pair * W_STATES;
     double children = 0.0;
     for (uint32_t q = 0; q < W_STATES; q++) {
-        children += p->block[e][q] == shown ? (double)value[q] : 0.0;
+        children += p->block[e][q] == shown ? (double)phl_rows_value(rows, pair, q) : 0.0;
     }
     for (uint32_t q = 0; q < W_STATES; q++) {
-        row->margin[e][q] = p->block[e][q] == shown && value[q] > 0
-                                ? (double)row->n * (double)value[q] / children
-                                : 0.0;
+        int64_t value = phl_rows_value(rows, pair, q);
+        row->margin[e][q] =
+            p->block[e][q] == shown && value > 0 ? (double)row->n * (double)value / children : 0.0;
     }
 }
 
@@ -607,7 +611,11 @@ static void hidden_of_gibbs(picture *p, const phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
     const phl_rows *rows = gibbs->rows;
-    memcpy(p->state, gibbs->counts.state, p->w->forest->n_subtrees * sizeof p->state[0]);
+    for (uint32_t s = 0; s < p->w->forest->n_subtrees; s++) {
+        for (uint32_t j = 0; j < W_STATES; j++) {
+            p->state[s][j] = phl_gibbs_count(gibbs, s, j);
+        }
+    }
     memcpy(p->prior_count, gibbs->counts.prior, sizeof p->prior_count);
     for (int x = 0; x < W_SYMBOLS; x++) {
         for (int j = 0; j < W_STATES; j++) {

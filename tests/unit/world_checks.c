@@ -29,7 +29,7 @@ static const char *table_fault(const phl_gibbs *gibbs, const int64_t *multiplici
     for (size_t s = 0; s < forest->n_subtrees; s++) {
         int64_t total = 0;
         for (size_t j = 0; j < c; j++) {
-            int64_t count = gibbs->counts.state[s * c + j];
+            int64_t count = phl_gibbs_count(gibbs, (uint32_t)s, (uint32_t)j);
             states_sum = states_sum && count >= 0;
             total += count;
             if (forest->label[s] >= 0) {
@@ -87,8 +87,9 @@ static const char *partition_fault(const phl_partitions *partitions)
 static const char *chain_fault(const phl_rows *rows)
 {
     size_t n = rows->index->forest->n_subtrees, listed = 0;
-    for (size_t s = 0; s < n; s++) {
-        for (uint32_t r = rows->first_row[s]; r != PHL_NO_ROW; r = rows->row[r].next) {
+    demand(rows->n_leaves + rows->n_first == n);
+    for (uint32_t s = (uint32_t)rows->n_leaves; s < n; s++) {
+        for (uint32_t r = phl_rows_first(rows, s); r != PHL_NO_ROW; r = rows->row[r].next) {
             demand(r < rows->n_rows);
             demand(rows->row[r].subtree == s);
             demand(++listed <= rows->n_rows);
@@ -128,14 +129,15 @@ static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int6
         if (index->pair_row[pair] + 1 != rows->eligible[e]) {
             continue;
         }
-        const int64_t *value = rows->value + pair * c;
-        uint32_t one = rows->one_value[pair];
-        for (size_t q = 0; q < c; q++) {
-            bool one_value_if_there_is_one = one == PHL_MANY || q == one || value[q] == 0;
-            demand(one_value_if_there_is_one);
-            demand(value[q] >= 0);
-            shown[pair * values + block[q]] -= value[q];
+        uint32_t states = 0;
+        for (uint32_t q = 0; q < c; q++) {
+            int64_t value = phl_rows_value(rows, pair, q);
+            demand(value >= 0);
+            states += value > 0;
+            shown[pair * values + block[q]] -= value;
         }
+        bool many_if_several = (rows->one_value[pair] == PHL_MANY) == (states > 1);
+        demand(many_if_several);
         for (size_t y = 0; y < values; y++) {
             bool children_as_the_rows_say = shown[pair * values + y] == 0;
             demand(children_as_the_rows_say);
@@ -219,7 +221,8 @@ static const char *state_fault(const phl_gibbs *gibbs, const int64_t *multiplici
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
         for (size_t j = 0; forest->leaf_slot[s] == 0 && j < c; j++) {
-            bool rows_as_the_states_say = counts[s * c + j] == gibbs->counts.state[s * c + j];
+            bool rows_as_the_states_say =
+                counts[s * c + j] == phl_gibbs_count(gibbs, (uint32_t)s, (uint32_t)j);
             demand(rows_as_the_states_say);
         }
         for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
@@ -229,10 +232,11 @@ static const char *state_fault(const phl_gibbs *gibbs, const int64_t *multiplici
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
         for (size_t j = 0; j < c; j++) {
-            int64_t left = gibbs->counts.state[s * c + j];
+            int64_t left = phl_gibbs_count(gibbs, (uint32_t)s, (uint32_t)j);
             for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
-                left -=
-                    is_eligible(rows, index->pair_row[pair] + 1) ? rows->value[pair * c + j] : 0;
+                left -= is_eligible(rows, index->pair_row[pair] + 1)
+                            ? phl_rows_value(rows, pair, (uint32_t)j)
+                            : 0;
             }
             bool no_more_children_than_there_are = left >= 0;
             demand(no_more_children_than_there_are);
