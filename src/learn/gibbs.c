@@ -114,14 +114,14 @@ static phl_status allocate(phl_gibbs *gibbs, phl_error *error)
     size_t c = params->states, n = gibbs->index->forest->n_subtrees;
     size_t widest = c > params->labels ? c : (size_t)params->labels + 1;
     gibbs->counts.state = phl_alloc_zero(n * c, sizeof *gibbs->counts.state, error);
-    gibbs->counts.lone_state = phl_alloc_zero(n, sizeof *gibbs->counts.lone_state, error);
+    gibbs->counts.one_state = phl_alloc_zero(n, sizeof *gibbs->counts.one_state, error);
     gibbs->counts.prior =
         phl_alloc_zero(((size_t)params->slots + 1) * c, sizeof *gibbs->counts.prior, error);
     gibbs->counts.emission =
         phl_alloc_zero(((size_t)params->labels + 1) * c, sizeof *gibbs->counts.emission, error);
     gibbs->log_lambda0 = phl_alloc(c, sizeof *gibbs->log_lambda0, error);
     gibbs->log_row = phl_alloc(2 * (widest + 2), sizeof *gibbs->log_row, error);
-    if (gibbs->counts.state == NULL || gibbs->counts.lone_state == NULL ||
+    if (gibbs->counts.state == NULL || gibbs->counts.one_state == NULL ||
         gibbs->counts.prior == NULL || gibbs->counts.emission == NULL ||
         gibbs->log_lambda0 == NULL || gibbs->log_row == NULL) {
         return PHL_ERR_MEMORY;
@@ -230,7 +230,7 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_free(gibbs->counts.mode);
     phl_free(gibbs->counts.core);
     phl_free(gibbs->counts.state);
-    phl_free(gibbs->counts.lone_state);
+    phl_free(gibbs->counts.one_state);
     phl_free(gibbs->counts.prior);
     phl_free(gibbs->counts.emission);
     phl_upward_free(gibbs->upward);

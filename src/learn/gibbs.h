@@ -28,12 +28,12 @@ typedef struct phl_gibbs_options {
 
 /* Counts of hidden states and labels. */
 typedef struct phl_gibbs_counts {
-    int64_t *state;       /* [n][C] occurrences of each distinct subtree by state */
-    uint32_t *lone_state; /* [n] the state of a subtree that occurs once; `state` has not got it */
-    int64_t *prior;       /* [L][C] leaves */
-    int64_t *emission;    /* [M + 1][C] */
-    int64_t *core;        /* soft: [core_rows][C]; hard: the cells of the partitions */
-    int64_t **mode;       /* soft: per mode [C + 1][k] */
+    uint32_t *one_state; /* [n] the state of all occurrences of a subtree, or PHL_MANY: then */
+    int64_t *state;      /* [n][C] has how many are in which */
+    int64_t *prior;      /* [L][C] leaves */
+    int64_t *emission;   /* [M + 1][C] */
+    int64_t *core;       /* soft: [core_rows][C]; hard: the cells of the partitions */
+    int64_t **mode;      /* soft: per mode [C + 1][k] */
 } phl_gibbs_counts;
 
 typedef struct phl_gibbs {
@@ -94,9 +94,10 @@ static inline void phl_gibbs_rng(const phl_gibbs *gibbs, uint64_t purpose, uint6
 /* Occurrences of a subtree in a state, as step 1 drew them. */
 static inline int64_t phl_gibbs_count(const phl_gibbs *gibbs, uint32_t subtree, uint32_t state)
 {
-    return gibbs->rows->lone_pair[subtree] == PHL_NOT_LONE
-               ? gibbs->counts.state[(size_t)subtree * gibbs->params->states + state]
-               : gibbs->counts.lone_state[subtree] == state;
+    uint32_t one = gibbs->counts.one_state[subtree];
+    return one == PHL_MANY ? gibbs->counts.state[(size_t)subtree * gibbs->params->states + state]
+           : one == state  ? (int64_t)gibbs->times[subtree]
+                           : 0;
 }
 
 /* One iteration. */

@@ -53,12 +53,21 @@ static size_t pick(const double *weights, size_t count, double total, phl_rng *r
     return i;
 }
 
-/* Divide n over `count` outcomes in proportion to weights, which have a positive sum, and add to
- * `to`: the law of phl_multinomial_draw, made for weights of which one outdoes the others.  How
- * many fall on others than that one is a binomial draw by inversion, and since (1 - r)^n >= 1 - n r
- * it mostly needs no power. */
-static void divide(int64_t n, const double *weights, size_t count, phl_rng *rng, int64_t *to,
-                   int64_t *scratch)
+/* The outcome that has all n, or PHL_MANY. */
+static uint32_t which_has_all(int64_t n, const int64_t *counts, size_t count)
+{
+    uint32_t i = 0;
+    while (i < count && counts[i] == 0) {
+        i++;
+    }
+    return i < count && counts[i] == n ? i : PHL_MANY;
+}
+
+/* Divide n over `count` outcomes in proportion to weights, which have a positive sum: the law of
+ * phl_multinomial_draw, made for weights of which one outdoes the others.  If all fall on one it is
+ * returned; else PHL_MANY, and `to` has got the numbers.  How many fall on others than the largest
+ * is a binomial draw by inversion, and since (1 - r)^n >= 1 - n r it mostly needs no power. */
+static uint32_t divide(int64_t n, const double *weights, size_t count, phl_rng *rng, int64_t *to)
 {
     size_t top = 0;
     double total = 0.0, most = 0.0;
@@ -71,11 +80,8 @@ static void divide(int64_t n, const double *weights, size_t count, phl_rng *rng,
     }
     double r = (total - most) / total, times = (double)n;
     if (times * r >= 4.0 || r > 0.999) { /* else (1 - r)^n is far from underflow */
-        phl_multinomial_draw(rng, n, weights, count, scratch);
-        for (size_t i = 0; i < count; i++) {
-            to[i] += scratch[i];
-        }
-        return;
+        phl_multinomial_draw(rng, n, weights, count, to);
+        return which_has_all(n, to, count);
     }
     double u = phl_rng_uniform(rng);
     int64_t others = 0;
@@ -87,10 +93,15 @@ static void divide(int64_t n, const double *weights, size_t count, phl_rng *rng,
             mass *= r / (1.0 - r) * (double)(n - others + 1) / (double)others;
         }
     }
-    to[top] += n - others;
+    if (others == 0) {
+        return (uint32_t)top;
+    }
+    memset(to, 0, count * sizeof *to);
+    to[top] = n - others;
     for (; others > 0; others--) {
         add_other(weights, count, top, total - most, rng, to);
     }
+    return which_has_all(n, to, count);
 }
 
 /* beta of s: the first of its twins has it. */
@@ -111,28 +122,67 @@ static void restrict_beta(phl_gibbs *gibbs, uint32_t s, uint32_t a, size_t z)
     }
 }
 
-/* The occurrences of s as a child of one pair, in an active slot. */
+/* Occurrences by state, which mostly are all in one: `one`, or PHL_MANY and count [C] has them. */
+struct tally {
+    int64_t *count;
+    int64_t n;
+    uint32_t one;
+};
+
+/* Add what divide gave. */
+static void tally_add(struct tally *tally, size_t c, int64_t n, uint32_t one, const int64_t *drawn)
+{
+    if (one != PHL_MANY && (tally->n == 0 || tally->one == one)) {
+        tally->one = one;
+        tally->n += n;
+        return;
+    }
+    if (tally->n == 0 || tally->one != PHL_MANY) {
+        memset(tally->count, 0, c * sizeof *tally->count);
+        tally->count[tally->n == 0 ? 0 : tally->one] = tally->n;
+        tally->one = PHL_MANY;
+    }
+    tally->n += n;
+    if (one != PHL_MANY) {
+        tally->count[one] += n;
+        return;
+    }
+    for (size_t q = 0; q < c; q++) {
+        tally->count[q] += drawn[q];
+    }
+}
+
+/* Soft: children of mode a that show block z. */
+static void count_mode(phl_gibbs *gibbs, uint32_t a, size_t z, int64_t n, uint32_t one,
+                       const int64_t *drawn)
+{
+    size_t c = gibbs->params->states, size = gibbs->params->modes[a].size;
+    int64_t *count = gibbs->counts.mode[a] + z;
+    if (one != PHL_MANY) {
+        count[one * size] += n;
+        return;
+    }
+    for (size_t q = 0; q < c; q++) {
+        count[q * size] += drawn[q];
+    }
+}
+
+/* The occurrences of s as a child of one pair, in an active slot, into `value`. */
 static void divide_blocks(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t a, phl_rng *rng,
-                          int64_t *value)
+                          struct tally *value)
 {
     const phl_params *params = gibbs->params;
-    size_t c = params->states, size = params->modes[a].size;
-    for (size_t z = 0; z < size; z++) {
+    size_t c = params->states;
+    for (size_t z = 0; z < params->modes[a].size; z++) {
         int64_t n = gibbs->pool[pair * gibbs->upward->width + z];
         if (n == 0) {
             continue;
         }
         restrict_beta(gibbs, s, a, z);
-        if (!params->soft) {
-            divide(n, gibbs->weights, c, rng, value, gibbs->drawn);
-            continue;
-        }
-        int64_t *counts = gibbs->drawn + c; /* [C] */
-        memset(counts, 0, c * sizeof *counts);
-        divide(n, gibbs->weights, c, rng, counts, gibbs->drawn);
-        for (size_t q = 0; q < c; q++) {
-            value[q] += counts[q];
-            gibbs->counts.mode[a][q * size + z] += counts[q];
+        uint32_t one = divide(n, gibbs->weights, c, rng, gibbs->drawn);
+        tally_add(value, c, n, one, gibbs->drawn);
+        if (params->soft) {
+            count_mode(gibbs, a, z, n, one, gibbs->drawn);
         }
     }
 }
@@ -157,7 +207,7 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
         total = gibbs->upward->message[pair * gibbs->upward->width + z];
     }
     uint32_t j = (uint32_t)pick(weights, c, total, rng);
-    gibbs->counts.lone_state[s] = j;
+    gibbs->counts.one_state[s] = j;
     if (pair != PHL_NO_PAIR) {
         gibbs->rows->one_value[pair] = j;
     }
@@ -168,35 +218,35 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
 }
 
 /* n_s: the states of all occurrences of s. */
-static void draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
+static struct tally draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
 {
     const phl_params *params = gibbs->params;
     const phl_index *index = gibbs->index;
     phl_rows *rows = gibbs->rows;
     size_t c = params->states;
     const double *beta = beta_of(gibbs, s);
-    int64_t *state = gibbs->counts.state + s * c;
-    memset(state, 0, c * sizeof *state);
+    struct tally state = {gibbs->counts.state + s * c, 0, 0};
     if (rows->free_times[s] > 0) {
-        divide(rows->free_times[s], beta, c, rng, state, gibbs->drawn);
+        uint32_t one = divide(rows->free_times[s], beta, c, rng, gibbs->drawn);
+        tally_add(&state, c, rows->free_times[s], one, gibbs->drawn);
     }
     for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
         if (rows->pair_times[pair] == 0) {
             continue; /* not in an eligible slot */
         }
         uint32_t number = params->mode_of_slot[index->pair_row[pair] + 1];
-        int64_t *value = rows->value + pair * c;
-        memset(value, 0, c * sizeof *value);
+        struct tally value = {rows->value + pair * c, 0, 0};
         if (number != 0) {
-            divide_blocks(gibbs, s, pair, number - 1, rng, value);
+            divide_blocks(gibbs, s, pair, number - 1, rng, &value);
         } else {
-            divide(rows->pair_times[pair], beta, c, rng, value, gibbs->drawn);
+            value.n = rows->pair_times[pair];
+            value.one = divide(value.n, beta, c, rng, value.count);
         }
-        for (size_t q = 0; q < c; q++) {
-            state[q] += value[q];
-        }
-        phl_rows_tell(rows, pair);
+        rows->one_value[pair] = value.one;
+        tally_add(&state, c, value.n, value.one, value.count);
     }
+    gibbs->counts.one_state[s] = state.one;
+    return state;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -258,7 +308,10 @@ static void draw_cells(phl_gibbs *gibbs, int64_t n, const phl_choice *choice, ph
     for (size_t i = 1; i < count; i++) {
         gibbs->weights[i] = choice->sum[i] - choice->sum[i - 1];
     }
-    divide(n, gibbs->weights, count, rng, gibbs->drawn, gibbs->drawn + count);
+    uint32_t one = divide(n, gibbs->weights, count, rng, gibbs->drawn);
+    if (one != PHL_MANY) {
+        gibbs->drawn[one] = n;
+    }
 }
 
 /* Divide the occurrences of s in state j over its cells. */
@@ -308,33 +361,31 @@ static phl_status split_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rn
     return divide_cells(gibbs, s, pairs, j, 1, rng, error);
 }
 
+/* One that occurs more often. */
 static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     const phl_forest *forest = gibbs->index->forest;
     size_t c = params->states;
-    int64_t *state = gibbs->counts.state + s * c;
-    draw_states(gibbs, s, rng);
+    struct tally state = draw_states(gibbs, s, rng);
+    uint32_t first = state.one == PHL_MANY ? 0 : state.one;
+    uint32_t end = state.one == PHL_MANY ? (uint32_t)c : state.one + 1;
     int32_t label = forest->label[s];
-    if (label >= 0) {
-        int64_t *emission = gibbs->counts.emission + gibbs->label_row[label] * c;
-        for (size_t j = 0; j < c; j++) {
-            emission[j] += state[j];
-        }
-    }
-    if (forest->leaf_slot[s] != 0) {
-        int64_t *prior = gibbs->counts.prior + phl_leaf_row(params, forest->leaf_slot[s]) * c;
-        for (size_t j = 0; j < c; j++) {
-            prior[j] += state[j];
-        }
-        return PHL_OK;
-    }
+    bool leaf = forest->leaf_slot[s] != 0;
     uint32_t pairs[PHL_MAX_MODES];
-    list_pairs(gibbs, s, pairs);
     phl_status status = PHL_OK;
-    for (uint32_t j = 0; status == PHL_OK && j < c; j++) {
-        if (state[j] > 0) {
-            status = divide_cells(gibbs, s, pairs, j, state[j], rng, error);
+    if (!leaf) {
+        list_pairs(gibbs, s, pairs);
+    }
+    for (uint32_t j = first; status == PHL_OK && j < end; j++) {
+        int64_t n = state.one == PHL_MANY ? state.count[j] : state.n;
+        if (label >= 0) {
+            gibbs->counts.emission[gibbs->label_row[label] * c + j] += n;
+        }
+        if (leaf) {
+            gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;
+        } else if (n > 0) {
+            status = divide_cells(gibbs, s, pairs, j, n, rng, error);
         }
     }
     return status;

@@ -503,9 +503,7 @@ void world_set_hidden(const world *w, phl_gibbs *gibbs, bool apart)
     picture_of_world(p, w);
     memcpy(gibbs->counts.state, p->state, w->forest->n_subtrees * sizeof p->state[0]);
     for (size_t s = 0; s < w->forest->n_subtrees; s++) {
-        for (uint32_t j = 0; j < W_STATES; j++) {
-            gibbs->counts.lone_state[s] = p->state[s][j] > 0 ? j : gibbs->counts.lone_state[s];
-        }
+        gibbs->counts.one_state[s] = PHL_MANY;
     }
     memcpy(gibbs->counts.prior, p->prior_count, sizeof p->prior_count);
     for (int x = 0; x < W_SYMBOLS; x++) {
