@@ -6,6 +6,9 @@
 #include "base/memory.h"
 #include "base/sampler.h"
 
+/* For what loops seldom do: kept out of them. */
+#define APART static __attribute__((noinline))
+
 phl_status phl_slot_view_init(phl_slot_view *view, uint32_t states, phl_error *error)
 {
     size_t values = (size_t)states + 1;
@@ -79,7 +82,6 @@ static bool is_plain(phl_slot_view *view, const phl_rows *rows, uint32_t pair,
 
 /* How the i-th pair is dealt. */
 enum way {
-    ALIKE,     /* an inactive slot, and children in one state */
     PLAIN,     /* children in at most one state of every block: nothing to deal */
     SCATTERED, /* an inactive slot, and few children in other states than most */
     SINGLY,    /* an inactive slot, and parents that occur few times */
@@ -100,9 +102,6 @@ static enum way way_of(phl_slot_view *view, const phl_rows *rows, size_t i, cons
 {
     enum { FEW_TIMES = 4, LARGEST = 1 << 20 };
     uint32_t pair = rows->pair[i];
-    if (inactive && rows->one_value[pair] != PHL_MANY) {
-        return ALIKE;
-    }
     if (is_plain(view, rows, pair, block)) {
         return PLAIN;
     }
@@ -315,8 +314,8 @@ static void deal(phl_slot_view *view, const int64_t *value, const uint32_t *bloc
  * ------------------------------------------------------------------------------------------- */
 
 /* A new table, D_q(rest, .) = 0; its number is 1 more than its place. */
-static phl_status new_table(phl_slot_view *view, size_t c, uint32_t q, uint32_t rest,
-                            uint32_t *number, phl_error *error)
+APART phl_status new_table(phl_slot_view *view, size_t c, uint32_t q, uint32_t rest,
+                           uint32_t *number, phl_error *error)
 {
     size_t t = view->n_tables;
     phl_status status =
@@ -354,21 +353,27 @@ static phl_status add(phl_slot_view *view, size_t n_rest, size_t c, uint32_t q, 
 static phl_status count_alike(phl_slot_view *view, const phl_rows *rows, size_t i, uint32_t q,
                               size_t n_cells, phl_error *error)
 {
-    const phl_row *row = rows->row;
+    const uint32_t *parent = rows->parent + rows->first_parent[i];
+    const uint32_t *end = rows->parent + rows->first_parent[i + 1];
+    const phl_row *all = rows->row;
     uint32_t *number = view->number + q * n_cells;
     int64_t *count = view->count;
     size_t c = rows->states;
-    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = row[r].next) {
-            uint32_t cell = row[r].cell;
-            if (number[cell] == 0) {
-                phl_status status = new_table(view, c, q, cell, &number[cell], error);
+    for (; parent < end; parent++) {
+        const phl_row *row = all + *parent;
+        for (;;) {
+            if (number[row->cell] == 0) {
+                phl_status status = new_table(view, c, q, row->cell, &number[row->cell], error);
                 if (status != PHL_OK) {
                     return status;
                 }
                 count = view->count;
             }
-            count[(number[cell] - 1) * c + row[r].state] += row[r].n;
+            count[(number[row->cell] - 1) * c + row->state] += row->n;
+            if (row->next == PHL_NO_ROW) {
+                break;
+            }
+            row = all + row->next;
         }
     }
     return PHL_OK;
@@ -491,8 +496,6 @@ static phl_status count_pair(phl_slot_view *view, const phl_rows *rows, size_t i
     const int64_t *value = rows->value + pair * c;
     phl_status status;
     switch (way_of(view, rows, i, block, layout->n_rest == n_cells)) {
-    case ALIKE:
-        return count_alike(view, rows, i, rows->one_value[pair], n_cells, error);
     case PLAIN:
         return count_plain(view, rows, i, layout, error);
     case SCATTERED:
@@ -523,6 +526,7 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
                                phl_rng *rng, phl_error *error)
 {
     size_t c = rows->states;
+    bool inactive = layout->n_rest == layout->n_cells;
     view->n_tables = 0;
     phl_status status =
         grow_cleared(&view->number, &view->number_capacity, (c + 1) * layout->n_rest, error);
@@ -531,7 +535,10 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
             grow_cleared(&view->entry_of, &view->entry_of_capacity, layout->n_cells * c, error);
     }
     for (size_t i = rows->first_pair[e]; status == PHL_OK && i < rows->first_pair[e + 1]; i++) {
-        status = count_pair(view, rows, i, block, layout, rng, error);
+        uint32_t one = rows->one_value[rows->pair[i]];
+        status = inactive && one != PHL_MANY
+                     ? count_alike(view, rows, i, one, layout->n_cells, error)
+                     : count_pair(view, rows, i, block, layout, rng, error);
     }
     if (status == PHL_OK) {
         status = count_empty(view, block, layout, c, cells, live, n_live, error);
@@ -699,10 +706,6 @@ static phl_status move_pair(phl_slot_view *view, phl_rows *rows, size_t i, const
     const int64_t *value = rows->value + pair * c;
     phl_status status;
     switch (way_of(view, rows, i, block, dealt_by->n_rest == dealt_by->n_cells)) {
-    case ALIKE:
-        view->only[0] = rows->one_value[pair];
-        move_plain(view, rows, i, dealt_by->digit, place);
-        return PHL_OK;
     case PLAIN:
         move_plain(view, rows, i, dealt_by->digit, place);
         return PHL_OK;
