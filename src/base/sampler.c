@@ -78,11 +78,20 @@ size_t phl_categorical_draw_log(phl_rng *rng, const double *log_weights, size_t 
     enum { KEPT = 64 };
     double kept[KEPT]; /* the first weights, so that small cases take each exponential once */
     double highest = -INFINITY;
+    size_t top = PHL_NO_OUTCOME, rivals = 0;
     for (size_t i = 0; i < count; i++) {
+        top = log_weights[i] > highest ? i : top;
         highest = log_weights[i] > highest ? log_weights[i] : highest;
     }
     if (highest == -INFINITY) {
         return PHL_NO_OUTCOME;
+    }
+    /* A weight below e^-45 of the highest, even 64 of them, no uniform number can tell from 0. */
+    for (size_t i = 0; i < count; i++) {
+        rivals += log_weights[i] > highest - 45.0;
+    }
+    if (rivals == 1 && count <= KEPT) {
+        return top;
     }
     if (count <= KEPT) {
         for (size_t i = 0; i < count; i++) {

@@ -288,6 +288,7 @@ phl_status phl_gibbs_likelihood(phl_gibbs *gibbs, double *log_likelihood, phl_er
 {
     phl_status status = phl_upward_norms(gibbs->upward, gibbs->options.threads, error);
     *log_likelihood = status == PHL_OK ? phl_upward_total(gibbs->upward, gibbs->times) : -INFINITY;
+    gibbs->passed = status == PHL_OK;
     return status;
 }
 
@@ -405,6 +406,7 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
     uint32_t n = params->n_modes;
     phl_mode modes[PHL_MAX_MODES];
     memset(modes, 0, sizeof modes);
+    gibbs->passed = false;
     if (n == 0) {
         gibbs->options.fixed_partitions = true; /* nothing to soften, and k stays as it is */
     }
@@ -484,6 +486,7 @@ phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl
     gibbs->alpha0 = state->alpha0;
     gibbs->iteration = state->iteration;
     gibbs->expanded = true; /* as it was when the state was taken */
+    gibbs->passed = false;
     status = phl_partitions_count(gibbs->partitions, error);
     if (status == PHL_OK && gibbs->params->soft) {
         status = allocate_soft_counts(gibbs, error);

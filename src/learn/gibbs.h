@@ -50,6 +50,7 @@ typedef struct phl_gibbs {
     double alpha, alpha0;
     uint64_t iteration; /* iterations done */
     double *times;      /* [n] occurrences, whole numbers */
+    bool passed;        /* the upward pass of the next step 1 is done already */
     /* Figures of the iteration done last. */
     double log_likelihood; /* of the parameters that entered it */
     double log_joint;      /* log p(x, Q, c | lambda0) with lambda, pi, b integrated out */
@@ -132,7 +133,8 @@ typedef struct phl_chain_state {
 /* Put a new chain where another one was.  Nothing of the state is kept. */
 phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl_error *error);
 
-/* log p(labels) of the training trees under the parameters of now, which takes an upward pass. */
+/* log p(labels) of the training trees under the parameters of now, which takes an upward pass; a
+ * step that follows at once does not repeat it. */
 phl_status phl_gibbs_likelihood(phl_gibbs *gibbs, double *log_likelihood, phl_error *error);
 
 /* T(m) = max(T0^(1 - m / m0), 1). */

@@ -295,7 +295,7 @@ phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error)
     }
     draw_shape(gibbs);
     phl_params_complete(params);
-    gibbs->expanded = false;
+    gibbs->expanded = gibbs->passed = false;
     gibbs->drawn_in = gibbs->iteration;
     return PHL_OK;
 }

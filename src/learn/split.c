@@ -458,7 +458,9 @@ phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error)
 {
     enum { STREAM = 64 }; /* subtrees that share a random stream */
     const phl_forest *forest = gibbs->index->forest;
-    phl_status status = phl_upward_norms(gibbs->upward, gibbs->options.threads, error);
+    phl_status status =
+        gibbs->passed ? PHL_OK : phl_upward_norms(gibbs->upward, gibbs->options.threads, error);
+    gibbs->passed = false;
     if (status == PHL_OK) {
         gibbs->log_likelihood = phl_upward_total(gibbs->upward, gibbs->times);
         status = prepare(gibbs, error);
