@@ -86,7 +86,8 @@ static void list_cells(phl_choices *choices, uint32_t g, size_t place)
     const phl_upward *upward = choices->upward;
     const phl_params *params = upward->params;
     const phl_twins *twins = &upward->twins;
-    const uint32_t *seen = twins->seen + (g - twins->n_leaves) * (size_t)twins->n_slots;
+    const uint32_t *seen =
+        twins->seen + (twins->first[g] - twins->n_leaves) * (size_t)twins->n_slots;
     uint32_t *cell = choices->cell + place * choices->stride;
     double *message = choices->message + place * choices->stride;
     size_t c = params->states, stride = 1, count = 1;
