@@ -1,142 +1,195 @@
-/* choices.c - cells of the core and their weights by group of twins; see choices.h. */
+/* choices.c - what cells of the core are drawn from; see choices.h. */
 #include "learn/choices.h"
 
 #include <string.h>
 
+#include "base/clones.h"
+#include "base/lanes.h"
 #include "base/memory.h"
 
 void phl_choices_clear(phl_choices *choices)
 {
-    phl_free(choices->digit);
-    phl_free(choices->owner);
-    phl_free(choices->count);
+    phl_free(choices->pool);
+    phl_free(choices->set_place);
+    phl_free(choices->place);
     phl_free(choices->cell);
-    phl_free(choices->message);
-    phl_free(choices->has);
-    phl_free(choices->sum);
+    phl_free(choices->waiting);
     memset(choices, 0, sizeof *choices);
 }
 
-static phl_status reserve(phl_choices *choices, size_t n_modes, size_t c, phl_error *error)
+static void forget(phl_choices *choices)
 {
-    size_t n = choices->n_places, stride = choices->stride;
-    phl_status status = phl_grow(&choices->digit, &choices->digit_capacity, n_modes * stride,
-                                 sizeof *choices->digit, error);
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&choices->owner, &choices->owner_capacity, n, sizeof *choices->owner, error);
+    const phl_twins *twins = &choices->upward->twins;
+    size_t c = choices->upward->params->states;
+    memset(choices->set_place, 0, choices->n_sets * c * sizeof *choices->set_place);
+    memset(choices->place, 0, (twins->n_groups - twins->n_leaves) * c * sizeof *choices->place);
+    choices->used = 0;
+}
+
+static void list_modes(phl_choices *choices)
+{
+    const phl_params *params = choices->upward->params;
+    size_t stride = params->core_rows;
+    choices->n_sets = 1;
+    choices->blocks = 0;
+    choices->most = phl_whole_lanes(stride);
+    for (uint32_t a = 0; a < params->n_modes; a++) {
+        const phl_mode *from = &params->modes[a];
+        phl_choices_mode *mode = &choices->mode[a];
+        stride /= from->size;
+        choices->most += phl_whole_lanes(stride);
+        choices->blocks += from->size;
+        *mode = (phl_choices_mode){.size = from->size, .stride = stride};
+        if (from->size > 1) {
+            mode->bit = choices->n_sets;
+            choices->n_sets *= 2;
+        }
+        if (from->block != NULL) {
+            mode->empty_cell = from->block[params->states] * stride;
+        } else {
+            mode->empty = from->matrix + params->states * from->size;
+        }
     }
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&choices->count, &choices->count_capacity, n, sizeof *choices->count, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&choices->cell, &choices->cell_capacity, n * stride,
-                          sizeof *choices->cell, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&choices->message, &choices->message_capacity, n * stride,
-                          sizeof *choices->message, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&choices->has, &choices->has_capacity, n * c, sizeof *choices->has, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&choices->sum, &choices->sum_capacity, n * c * stride,
-                          sizeof *choices->sum, error);
-    }
-    return status;
 }
 
 phl_status phl_choices_prepare(phl_choices *choices, const phl_upward *upward, phl_error *error)
 {
-    enum { MOST = 1 << 20 }; /* running sums kept: 8 MB */
+    enum { MOST = 1 << 20 }; /* doubles kept: 8 MB */
     const phl_params *params = upward->params;
     size_t groups = upward->twins.n_groups - upward->twins.n_leaves;
-    size_t most = MOST / (params->core_rows * params->states);
+    size_t c = params->states;
     choices->upward = upward;
-    choices->stride = params->core_rows;
-    choices->n_places = groups < most ? groups : most;
-    choices->n_places = choices->n_places > 0 ? choices->n_places : 1;
-    phl_status status = reserve(choices, params->n_modes, params->states, error);
-    if (status != PHL_OK) {
-        return status;
+    list_modes(choices);
+    choices->limit =
+        groups * c < MOST / choices->most ? (groups * c + 1) * choices->most : MOST + choices->most;
+    phl_status status = phl_grow(&choices->pool, &choices->pool_capacity,
+                                 choices->limit + PHL_LANES, sizeof *choices->pool, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&choices->set_place, &choices->set_capacity, choices->n_sets * c,
+                          sizeof *choices->set_place, error);
     }
-    memset(choices->owner, 0xff, choices->n_places * sizeof *choices->owner);
-    size_t stride = params->core_rows;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        uint32_t *digit = choices->digit + a * params->core_rows;
-        size_t size = params->modes[a].size;
-        stride /= size;
-        for (size_t z = 0; z < params->core_rows;) {
-            for (uint32_t y = 0; y < size; y++) {
-                for (size_t low = 0; low < stride; low++) {
-                    digit[z++] = y;
-                }
-            }
-        }
+    if (status == PHL_OK) {
+        status = phl_grow(&choices->place, &choices->place_capacity, groups * c + 1,
+                          sizeof *choices->place, error);
     }
-    return PHL_OK;
+    if (status == PHL_OK) {
+        status = phl_grow(&choices->cell, &choices->cell_capacity, params->core_rows,
+                          sizeof *choices->cell, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&choices->waiting, &choices->waiting_capacity, choices->blocks + 1,
+                          sizeof *choices->waiting, error);
+    }
+    if (status == PHL_OK) {
+        forget(choices);
+    }
+    return status;
 }
 
-/* The active slots whose block is not known run like an odometer, the last one fastest. */
-static void list_cells(phl_choices *choices, uint32_t g, size_t place)
+void phl_choice_open(const phl_choices *choices, uint32_t s, phl_choice *choice)
 {
     const phl_upward *upward = choices->upward;
-    const phl_params *params = upward->params;
     const phl_twins *twins = &upward->twins;
-    const uint32_t *seen = twins->seen + (g - twins->n_leaves) * (size_t)twins->n_slots;
-    uint32_t *cell = choices->cell + place * choices->stride;
-    double *message = choices->message + place * choices->stride;
-    size_t c = params->states, stride = 1, count = 1;
-    cell[0] = 0;
-    message[0] = 1.0;
-    for (uint32_t a = params->n_modes; a-- > 0;) {
-        const phl_mode *mode = &params->modes[a];
-        size_t size = mode->size;
-        if (seen[a] == PHL_NO_PAIR && mode->block != NULL) {
-            for (size_t i = 0; i < count; i++) {
-                cell[i] += (uint32_t)(mode->block[c] * stride);
-            }
-        } else {
-            const double *m = seen[a] == PHL_NO_PAIR ? mode->matrix + c * size
-                                                     : upward->message + seen[a] * upward->width;
-            for (size_t z = size; z-- > 0;) {
-                for (size_t i = 0; i < count; i++) {
-                    cell[z * count + i] = cell[i] + (uint32_t)(z * stride);
-                    message[z * count + i] = message[i] * m[z];
-                }
-            }
-            count *= size;
+    size_t n_modes = twins->n_slots, width = upward->width, n = 0, cell = 0;
+    const uint32_t *seen = twins->seen + (s - twins->n_leaves) * n_modes;
+    for (size_t a = 0; a < n_modes; a++) {
+        const phl_choices_mode *mode = &choices->mode[a];
+        uint32_t pair = seen[a];
+        if (pair == PHL_NO_PAIR && mode->empty == NULL) {
+            cell += mode->empty_cell;
+            continue;
         }
-        stride *= size;
+        choice->slot[n].mode = mode;
+        choice->slot[n].pair = pair;
+        choice->slot[n++].m = pair == PHL_NO_PAIR ? mode->empty : upward->message + pair * width;
     }
-    choices->owner[place] = g;
-    choices->count[place] = (uint32_t)count;
-    memset(choices->has + place * c, 0, c);
+    choice->group = twins->group[s];
+    choice->n = n;
+    choice->cell = cell;
 }
 
-phl_choice phl_choices_of(phl_choices *choices, uint32_t g, uint32_t j)
+/* R_0 of state j: the cells that the node can use, side by side. */
+static void copy_core(const phl_choices *choices, const phl_choice *choice, uint32_t j, double *to)
 {
     const phl_params *params = choices->upward->params;
-    size_t c = params->states;
-    size_t place = (g - choices->upward->twins.n_leaves) % choices->n_places;
-    if (choices->owner[place] != g) {
-        list_cells(choices, g, place);
-    }
-    size_t count = choices->count[place];
-    const uint32_t *cell = choices->cell + place * choices->stride;
-    double *sum = choices->sum + (place * c + j) * choices->stride;
-    if (!choices->has[place * c + j]) {
-        const double *core = params->core + j;
-        const double *message = choices->message + place * choices->stride;
-        double total = 0.0;
-        for (size_t i = 0; i < count; i++) {
-            total += core[cell[i] * c] * message[i];
-            sum[i] = total;
+    size_t c = params->states, count = 1, *cell = choices->cell;
+    cell[0] = choice->cell;
+    for (size_t i = choice->n; i-- > 0;) {
+        const phl_choice_slot *slot = &choice->slot[i];
+        for (size_t all = count * slot->mode->size; count < all; count++) {
+            cell[count] = cell[count - slot->step] + slot->mode->stride;
         }
-        choices->has[place * c + j] = 1;
     }
-    return (phl_choice){count, cell, sum};
+    for (size_t i = 0; i < count; i++) {
+        to[i] = params->core[cell[i] * c + j];
+    }
+}
+
+/* R_1 .. R_n-1 from R_0, one behind the other.  In each, numbers up to the next whole lanes are
+ * made too, of what is behind the end. */
+PHL_CLONES
+static void contract(const phl_choice *choice, const double *in, double *out)
+{
+    for (size_t i = 0; i + 1 < choice->n; i++) {
+        const phl_choice_slot *slot = &choice->slot[i];
+        const double *m = slot->m;
+        for (size_t r = 0; r < slot->step; r += PHL_LANES) {
+            phl_lanes sum = m[0] * phl_lanes_at(in + r);
+            for (size_t z = 1; z < slot->mode->size; z++) {
+                sum += m[z] * phl_lanes_at(in + z * slot->step + r);
+            }
+            phl_lanes_set(out + r, sum);
+        }
+        in = out;
+        out += phl_whole_lanes(slot->step);
+    }
+}
+
+/* Several slots: find their R or make them. */
+static void find_tables(phl_choices *choices, phl_choice *choice, uint32_t j)
+{
+    const phl_upward *upward = choices->upward;
+    phl_choice_slot *slot = choice->slot;
+    size_t c = upward->params->states, count = 1, room = 0, set = 0;
+    for (size_t i = choice->n; i-- > 0;) {
+        slot[i].step = count;
+        room += phl_whole_lanes(count);
+        count *= slot[i].mode->size;
+        set |= slot[i].mode->bit;
+    }
+    room += phl_whole_lanes(count) - phl_whole_lanes(1);
+    size_t *set_place = &choices->set_place[set * c + j];
+    size_t *place = &choices->place[(choice->group - upward->twins.n_leaves) * c + j];
+    if (*place == 0) {
+        if (choices->used + room > choices->limit) {
+            forget(choices);
+        }
+        if (*set_place == 0) {
+            *set_place = choices->used + 1;
+            copy_core(choices, choice, j, choices->pool + choices->used);
+            choices->used += phl_whole_lanes(count);
+        }
+        *place = choices->used + 1;
+        contract(choice, choices->pool + *set_place - 1, choices->pool + choices->used);
+        choices->used += room - phl_whole_lanes(count);
+    }
+    const double *rest = choices->pool + *place - 1;
+    slot[0].rest = choices->pool + *set_place - 1;
+    for (size_t i = 1; i < choice->n; i++) {
+        slot[i].rest = rest;
+        rest += phl_whole_lanes(slot[i - 1].step);
+    }
+}
+
+void phl_choice_state(phl_choices *choices, phl_choice *choice, uint32_t j)
+{
+    const phl_upward *upward = choices->upward;
+    size_t c = upward->params->states;
+    choice->total = upward->inside[upward->twins.first[choice->group] * c + j];
+    if (choice->n == 1) {
+        choice->slot[0].rest = upward->params->core + choice->cell * c + j;
+        choice->slot[0].step = choice->slot[0].mode->stride * c;
+    } else if (choice->n > 1) {
+        find_tables(choices, choice, j);
+    }
 }

@@ -253,84 +253,121 @@ static struct tally draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
  * Cells
  * ------------------------------------------------------------------------------------------- */
 
-/* The pairs of internal subtree s in active slots, PHL_NO_PAIR: empty.  Slots ascend from 1, so the
- * child in a slot is at most the slot-th one. */
-static void list_pairs(const phl_gibbs *gibbs, uint32_t s, uint32_t *pairs)
+/* n of the occurrences at hand show block z in a slot. */
+static void show_block(phl_gibbs *gibbs, const phl_choice_slot *slot, size_t z, int64_t n)
 {
-    const phl_params *params = gibbs->params;
-    const phl_forest *forest = gibbs->index->forest;
-    uint64_t first = forest->first_link[s], end = forest->first_link[s + 1];
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        uint32_t slot = params->modes[a].slot;
-        uint64_t k = end - first < slot ? end : first + slot;
-        while (k > first && forest->links[k - 1].slot > slot) {
-            k--;
-        }
-        bool filled = k > first && forest->links[k - 1].slot == slot;
-        pairs[a] = filled ? gibbs->index->link_pair[k - 1] : PHL_NO_PAIR;
+    if (slot->pair != PHL_NO_PAIR) {
+        gibbs->pool[slot->pair * gibbs->upward->width + z] += n;
+    } else { /* empty, which only soft ones leave open */
+        size_t a = (size_t)(slot->mode - gibbs->choices.mode);
+        gibbs->counts.mode[a][gibbs->params->states * slot->mode->size + z] += n;
     }
 }
 
 /* n occurrences of s in state j use a cell. */
-static phl_status use_cell(phl_gibbs *gibbs, uint32_t s, const uint32_t *pairs, uint32_t j,
-                           uint32_t cell, int64_t n, phl_error *error)
+static phl_status use_cell(phl_gibbs *gibbs, uint32_t s, uint32_t j, size_t cell, int64_t n,
+                           phl_error *error)
 {
-    const phl_params *params = gibbs->params;
-    size_t c = params->states;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        uint32_t z = gibbs->choices.digit[a * params->core_rows + cell];
-        if (pairs[a] != PHL_NO_PAIR) {
-            gibbs->pool[pairs[a] * gibbs->upward->width + z] += n;
-        } else if (params->soft) { /* shown by an empty slot */
-            gibbs->counts.mode[a][c * params->modes[a].size + z] += n;
-        }
-    }
-    if (params->soft) {
-        gibbs->counts.core[cell * c + j] += n;
+    if (gibbs->params->soft) {
+        gibbs->counts.core[cell * gibbs->params->states + j] += n;
         return PHL_OK;
     }
-    return phl_rows_add(gibbs->rows, s, j, cell, n, error);
+    return phl_rows_add(gibbs->rows, s, j, (uint32_t)cell, n, error);
 }
 
-/* Divide n > 1 over the cells, into gibbs->drawn. */
-static void draw_cells(phl_gibbs *gibbs, int64_t n, const phl_choice *choice, phl_rng *rng)
+/* Draw the cell of one of the occurrences of a part. */
+static size_t draw_cell(phl_gibbs *gibbs, const phl_choice *choice, const phl_choice_part *part,
+                        phl_rng *rng)
 {
-    enum { FEW = 8 }; /* fewer are drawn one by one */
-    size_t count = choice->count;
-    memset(gibbs->drawn, 0, count * sizeof *gibbs->drawn);
-    if (n <= FEW) {
-        for (; n > 0; n--) {
-            gibbs->drawn[phl_choice_draw(choice, rng)]++;
+    size_t at = part->at, cell = part->cell;
+    double target = phl_rng_uniform(rng) * part->total;
+    for (size_t i = part->left; i-- > 0;) {
+        const phl_choice_slot *slot = &choice->slot[i];
+        size_t z = phl_choice_draw(slot, at, &target);
+        show_block(gibbs, slot, z, 1);
+        at += z * slot->step;
+        cell += z * slot->mode->stride;
+    }
+    return cell;
+}
+
+enum { FEW = 8 }; /* occurrences that are drawn one by one */
+
+/* The cells of a part of few occurrences of s in state j. */
+static phl_status draw_cells(phl_gibbs *gibbs, uint32_t s, const phl_choice *choice, uint32_t j,
+                             const phl_choice_part *part, phl_rng *rng, phl_error *error)
+{
+    size_t cell[FEW], count = 0;
+    int64_t times[FEW];
+    if (part->n == 1) {
+        return use_cell(gibbs, s, j, draw_cell(gibbs, choice, part, rng), 1, error);
+    }
+    for (int64_t n = part->n; n > 0; n--) {
+        size_t i = 0;
+        cell[count] = draw_cell(gibbs, choice, part, rng);
+        while (cell[i] != cell[count]) {
+            i++;
         }
-        return;
+        times[i] = i < count ? times[i] + 1 : 1;
+        count += i == count;
     }
-    gibbs->weights[0] = choice->sum[0];
-    for (size_t i = 1; i < count; i++) {
-        gibbs->weights[i] = choice->sum[i] - choice->sum[i - 1];
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < count; i++) {
+        status = use_cell(gibbs, s, j, cell[i], times[i], error);
     }
-    uint32_t one = divide(n, gibbs->weights, count, rng, gibbs->drawn);
-    if (one != PHL_MANY) {
-        gibbs->drawn[one] = n;
+    return status;
+}
+
+/* Divide a part over the blocks of the last slot it has left, into parts at `to`: how many. */
+static size_t divide_part(phl_gibbs *gibbs, const phl_choice *choice, phl_choice_part part,
+                          phl_rng *rng, phl_choice_part *to)
+{
+    const phl_choice_slot *slot = &choice->slot[part.left - 1];
+    int64_t *drawn = gibbs->drawn;
+    size_t size = slot->mode->size, count = 0;
+    for (size_t z = 0; z < size; z++) {
+        gibbs->weights[z] = slot->m[z] * slot->rest[part.at + z * slot->step];
     }
+    uint32_t one = divide(part.n, gibbs->weights, size, rng, drawn);
+    for (size_t z = one == PHL_MANY ? 0 : one; z < (one == PHL_MANY ? size : one + 1u); z++) {
+        int64_t n = one == PHL_MANY ? drawn[z] : part.n;
+        if (n > 0) {
+            size_t at = part.at + z * slot->step;
+            show_block(gibbs, slot, z, n);
+            to[count++] = (phl_choice_part){.left = part.left - 1,
+                                            .at = at,
+                                            .cell = part.cell + z * slot->mode->stride,
+                                            .total = slot->rest[at],
+                                            .n = n};
+        }
+    }
+    return count;
 }
 
 /* Divide the occurrences of s in state j over its cells. */
-static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, const uint32_t *pairs, uint32_t j,
+static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, phl_choice *choice, uint32_t j,
                                int64_t n, phl_rng *rng, phl_error *error)
 {
-    phl_choice choice = phl_choices_of(&gibbs->choices, gibbs->upward->twins.group[s], j);
-    if (choice.count == 1) {
-        return use_cell(gibbs, s, pairs, j, choice.cell[0], n, error);
+    if (choice->n == 0) {
+        return use_cell(gibbs, s, j, choice->cell, n, error);
     }
-    if (n == 1) {
-        uint32_t cell = choice.cell[phl_choice_draw(&choice, rng)];
-        return use_cell(gibbs, s, pairs, j, cell, 1, error);
+    phl_choice_state(&gibbs->choices, choice, j);
+    phl_choice_part part = {
+        .left = choice->n, .cell = choice->cell, .total = choice->total, .n = n};
+    if (n <= FEW) {
+        return draw_cells(gibbs, s, choice, j, &part, rng, error);
     }
+    phl_choice_part *waiting = gibbs->choices.waiting;
+    size_t count = divide_part(gibbs, choice, part, rng, waiting);
     phl_status status = PHL_OK;
-    draw_cells(gibbs, n, &choice, rng);
-    for (size_t i = 0; status == PHL_OK && i < choice.count; i++) {
-        if (gibbs->drawn[i] > 0) {
-            status = use_cell(gibbs, s, pairs, j, choice.cell[i], gibbs->drawn[i], error);
+    while (status == PHL_OK && count > 0) {
+        part = waiting[--count];
+        if (part.left == 0) {
+            status = use_cell(gibbs, s, j, part.cell, part.n, error);
+        } else if (part.n <= FEW) {
+            status = draw_cells(gibbs, s, choice, j, &part, rng, error);
+        } else {
+            count += divide_part(gibbs, choice, part, rng, waiting + count);
         }
     }
     return status;
@@ -356,9 +393,9 @@ static phl_status split_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rn
         gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j]++;
         return PHL_OK;
     }
-    uint32_t pairs[PHL_MAX_MODES];
-    list_pairs(gibbs, s, pairs);
-    return divide_cells(gibbs, s, pairs, j, 1, rng, error);
+    phl_choice choice;
+    phl_choice_open(&gibbs->choices, s, &choice);
+    return divide_cells(gibbs, s, &choice, j, 1, rng, error);
 }
 
 /* One that occurs more often. */
@@ -372,10 +409,10 @@ static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_
     uint32_t end = state.one == PHL_MANY ? (uint32_t)c : state.one + 1;
     int32_t label = forest->label[s];
     bool leaf = forest->leaf_slot[s] != 0;
-    uint32_t pairs[PHL_MAX_MODES];
+    phl_choice choice;
     phl_status status = PHL_OK;
     if (!leaf) {
-        list_pairs(gibbs, s, pairs);
+        phl_choice_open(&gibbs->choices, s, &choice);
     }
     for (uint32_t j = first; status == PHL_OK && j < end; j++) {
         int64_t n = state.one == PHL_MANY ? state.count[j] : state.n;
@@ -385,7 +422,7 @@ static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_
         if (leaf) {
             gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;
         } else if (n > 0) {
-            status = divide_cells(gibbs, s, pairs, j, n, rng, error);
+            status = divide_cells(gibbs, s, &choice, j, n, rng, error);
         }
     }
     return status;

@@ -257,12 +257,12 @@ PHL_INLINED void do_nodes(size_t parts, const phl_upward *upward, const struct m
 {
     const phl_twins *twins = &upward->twins;
     const uint32_t *first = twins->first;
-    const uint32_t *seen = twins->seen + (begin - twins->n_leaves) * twins->n_slots;
     const double *emission = upward->params->emission;
     double *inside = upward->inside, *beta = upward->beta, *norm = upward->norm;
     size_t c = upward->params->states;
-    for (size_t group = begin; group < end; group++, seen += twins->n_slots) {
+    for (size_t group = begin; group < end; group++) {
         uint32_t s = first[group];
+        const uint32_t *seen = twins->seen + (s - twins->n_leaves) * twins->n_slots;
         const double *from = node_inside(parts * PHL_LANES, upward, modes, seen, sides);
         norm[s] = phl_finish(parts, c, emission + phl_emission_row(upward, s) * c, from,
                              inside + s * c, beta + s * c);

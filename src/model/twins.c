@@ -6,7 +6,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-#define NO_GROUP UINT32_MAX
+#define NONE UINT32_MAX
+#define LABEL_FACTOR 0x9e3779b97f4a7c15u
 
 void phl_twins_clear(phl_twins *twins)
 {
@@ -15,23 +16,29 @@ void phl_twins_clear(phl_twins *twins)
     phl_free(twins->first);
     phl_free(twins->level);
     phl_free(twins->seen);
-    phl_free(twins->sent_level);
     phl_free(twins->sent);
+    phl_free(twins->sent_level);
+    phl_free(twins->first_child);
+    phl_free(twins->child);
+    phl_free(twins->key);
+    phl_free(twins->hash);
     phl_free(twins->table);
     memset(twins, 0, sizeof *twins);
 }
 
-uint64_t phl_twins_bytes(const phl_twins *twins)
+uint64_t phl_twins_bytes(const phl_twins *twins, const phl_index *index)
 {
-    uint64_t numbers = (uint64_t)twins->slots_capacity + twins->group_capacity +
-                       twins->first_capacity + twins->level_capacity + twins->seen_capacity +
-                       twins->sent_level_capacity + twins->sent_capacity + twins->table_capacity;
-    return numbers * sizeof(uint32_t);
-}
-
-static phl_status room_for(uint32_t **array, size_t *capacity, size_t needed, phl_error *error)
-{
-    return phl_grow(array, capacity, needed, sizeof **array, error);
+    if (twins->child == NULL) {
+        return 0;
+    }
+    const phl_forest *forest = index->forest;
+    uint64_t internal = forest->n_subtrees - twins->n_leaves;
+    uint64_t numbers = (uint64_t)twins->slots_capacity + twins->seen_capacity +
+                       twins->key_capacity + ((uint64_t)1 << twins->table_bits) +
+                       2 * (forest->n_subtrees + forest->n_levels + 1) + index->n_pairs + 1;
+    return numbers * sizeof(uint32_t) + internal * sizeof *twins->hash +
+           ((uint64_t)index->slots + 2) * sizeof *twins->first_child +
+           twins->first_child[index->slots] * sizeof *twins->child;
 }
 
 static bool is_known(const phl_twins *twins, const phl_params *params)
@@ -43,112 +50,172 @@ static bool is_known(const phl_twins *twins, const phl_params *params)
     return same;
 }
 
-static phl_status reserve(phl_twins *twins, const phl_index *index, uint32_t n_slots,
-                          phl_error *error)
+/* ---------------------------------------------------------------------------------------------
+ * Memory
+ * ------------------------------------------------------------------------------------------- */
+
+/* The children in each slot: a counting sort. */
+static phl_status list_children(phl_twins *twins, const phl_index *index, phl_error *error)
 {
     const phl_forest *forest = index->forest;
-    size_t n = forest->n_subtrees;
-    size_t internal = n - (forest->n_levels > 0 ? forest->level[1] : 0);
-    size_t size = 16;
-    while (size < 2 * internal) {
-        size *= 2;
+    size_t n = 0;
+    twins->first_child =
+        phl_alloc_zero((size_t)index->slots + 2, sizeof *twins->first_child, error);
+    if (twins->first_child == NULL) {
+        return PHL_ERR_MEMORY;
     }
-    phl_status status = room_for(&twins->slots, &twins->slots_capacity, (size_t)n_slots + 1, error);
-    if (status == PHL_OK) {
-        status = room_for(&twins->group, &twins->group_capacity, n, error);
-    }
-    if (status == PHL_OK) {
-        status = room_for(&twins->first, &twins->first_capacity, n, error);
-    }
-    if (status == PHL_OK) {
-        status = room_for(&twins->level, &twins->level_capacity, forest->n_levels + 1, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            room_for(&twins->sent_level, &twins->sent_level_capacity, forest->n_levels + 1, error);
-    }
-    if (status == PHL_OK) {
-        status = room_for(&twins->sent, &twins->sent_capacity, index->n_pairs + 1, error);
-    }
-    if (status == PHL_OK) {
-        status = room_for(&twins->table, &twins->table_capacity, size, error);
-    }
-    if (status == PHL_OK) {
-        twins->table_size = size;
-        memset(twins->table, 0xff, size * sizeof *twins->table);
-    }
-    return status;
-}
-
-/* The pair of the child of s in a slot, or PHL_NO_PAIR.  Slots ascend from 1, so the child is at
- * most the slot-th one, and where no slot is empty just that. */
-static uint32_t pair_in_slot(const phl_index *index, size_t s, uint32_t slot)
-{
-    const phl_forest *forest = index->forest;
-    uint64_t begin = forest->first_link[s], end = forest->first_link[s + 1];
-    uint64_t k = end - begin < slot ? end : begin + slot;
-    while (k > begin && forest->links[k - 1].slot > slot) {
-        k--;
-    }
-    return k > begin && forest->links[k - 1].slot == slot ? index->link_pair[k - 1] : PHL_NO_PAIR;
-}
-
-static uint32_t group_of_pair(const phl_twins *twins, const phl_index *index, uint32_t pair)
-{
-    return pair == PHL_NO_PAIR ? NO_GROUP : twins->group[index->pair_child[pair]];
-}
-
-/* The group of internal subtree s, a new one if it has no twin yet.  There is room for one more in
- * first and seen. */
-static uint32_t group_subtree(phl_twins *twins, const phl_index *index, size_t s)
-{
-    const int32_t *label = index->forest->label;
-    size_t width = twins->n_slots, mask = twins->table_size - 1;
-    uint32_t *seen = twins->seen + (twins->n_groups - twins->n_leaves) * width;
-    uint64_t hash = (uint64_t)(uint32_t)label[s];
-    for (size_t a = 0; a < width; a++) {
-        seen[a] = pair_in_slot(index, s, twins->slots[a]);
-        hash = phl_hash_step(hash, group_of_pair(twins, index, seen[a]));
-    }
-    size_t place = (size_t)phl_hash_step(hash, width) & mask;
-    for (; twins->table[place] != NO_GROUP; place = (place + 1) & mask) {
-        uint32_t group = twins->table[place];
-        const uint32_t *other = twins->seen + (group - twins->n_leaves) * width;
-        bool same = label[twins->first[group]] == label[s];
-        for (size_t a = 0; same && a < width; a++) {
-            same = group_of_pair(twins, index, other[a]) == group_of_pair(twins, index, seen[a]);
-        }
-        if (same) {
-            return group;
+    size_t *next = twins->first_child + 1; /* where the next child in slot l goes: next[l - 1] */
+    for (size_t k = 0; k < forest->n_links; k++) {
+        if (forest->links[k].slot <= index->slots) {
+            next[forest->links[k].slot]++;
+            n++;
         }
     }
-    twins->table[place] = (uint32_t)twins->n_groups;
-    twins->first[twins->n_groups] = (uint32_t)s;
-    return (uint32_t)twins->n_groups++;
-}
-
-static phl_status find_groups(phl_twins *twins, const phl_index *index, phl_error *error)
-{
-    const phl_forest *forest = index->forest;
-    twins->level[0] = 0;
-    twins->n_leaves = forest->n_levels > 0 ? forest->level[1] : 0;
-    twins->n_groups = twins->n_leaves;
-    for (size_t s = 0; s < twins->n_leaves; s++) {
-        twins->group[s] = twins->first[s] = (uint32_t)s;
+    for (uint32_t slot = 1; slot <= index->slots; slot++) {
+        next[slot] += next[slot - 1];
     }
-    phl_status status = PHL_OK;
-    for (size_t h = 1; h <= forest->n_levels; h++) {
-        twins->level[h] = (uint32_t)twins->n_groups;
-        size_t end = h < forest->n_levels ? forest->level[h + 1] : forest->level[h];
-        for (size_t s = forest->level[h]; status == PHL_OK && s < end; s++) {
-            size_t needed = (twins->n_groups - twins->n_leaves + 1) * twins->n_slots + 1;
-            status = room_for(&twins->seen, &twins->seen_capacity, needed, error);
-            if (status == PHL_OK) {
-                twins->group[s] = group_subtree(twins, index, s);
+    twins->child = phl_alloc(n, sizeof *twins->child, error);
+    if (twins->child == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (uint32_t s = 0; s < forest->n_subtrees; s++) {
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            const phl_link *link = &forest->links[k];
+            if (link->slot <= index->slots) {
+                twins->child[next[link->slot - 1]++] = (phl_twins_child){
+                    s - (uint32_t)twins->n_leaves, link->child, index->link_pair[k]};
             }
         }
     }
+    return PHL_OK;
+}
+
+/* What does not depend on the active slots. */
+static phl_status start(phl_twins *twins, const phl_index *index, phl_error *error)
+{
+    const phl_forest *forest = index->forest;
+    phl_twins_clear(twins);
+    twins->n_leaves = forest->n_levels > 0 ? forest->level[1] : 0;
+    size_t internal = forest->n_subtrees - twins->n_leaves;
+    twins->table_bits = 4;
+    while ((size_t)1 << twins->table_bits < 2 * internal) {
+        twins->table_bits++;
+    }
+    twins->group = phl_alloc(forest->n_subtrees, sizeof *twins->group, error);
+    twins->first = phl_alloc(forest->n_subtrees, sizeof *twins->first, error);
+    twins->level = phl_alloc(forest->n_levels + 1, sizeof *twins->level, error);
+    twins->sent = phl_alloc(index->n_pairs + 1, sizeof *twins->sent, error);
+    twins->sent_level = phl_alloc(forest->n_levels + 1, sizeof *twins->sent_level, error);
+    twins->hash = phl_alloc(internal, sizeof *twins->hash, error);
+    twins->table = phl_alloc((size_t)1 << twins->table_bits, sizeof *twins->table, error);
+    if (twins->group == NULL || twins->first == NULL || twins->level == NULL ||
+        twins->sent == NULL || twins->sent_level == NULL || twins->hash == NULL ||
+        twins->table == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (uint32_t s = 0; s < twins->n_leaves; s++) {
+        twins->group[s] = twins->first[s] = s;
+    }
+    return list_children(twins, index, error);
+}
+
+static phl_status set_slots(phl_twins *twins, const phl_index *index, const phl_params *params,
+                            phl_error *error)
+{
+    size_t cells = (index->forest->n_subtrees - twins->n_leaves) * params->n_modes + 1;
+    phl_status status = phl_grow(&twins->slots, &twins->slots_capacity, (size_t)params->n_modes + 1,
+                                 sizeof *twins->slots, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&twins->seen, &twins->seen_capacity, cells, sizeof *twins->seen, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grow(&twins->key, &twins->key_capacity, cells, sizeof *twins->key, error);
+    }
+    twins->n_slots = params->n_modes;
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
+        twins->slots[a] = params->modes[a].slot;
+    }
     return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Groups
+ * ------------------------------------------------------------------------------------------- */
+
+/* Add the children in active slot a, from `child` on, to what their parents before `stop` see; the
+ * child behind them. */
+static const phl_twins_child *see_children(phl_twins *twins, size_t a, size_t stop,
+                                           const phl_twins_child *child)
+{
+    const phl_twins_child *end = twins->child + twins->first_child[twins->slots[a]];
+    const uint32_t *group = twins->group;
+    uint32_t *restrict seen = twins->seen + a, *restrict key = twins->key + a;
+    uint64_t *restrict hash = twins->hash;
+    uint64_t factor = phl_hash_step(0, a) | 1;
+    size_t width = twins->n_slots;
+    for (; child < end && child->parent < stop; child++) {
+        uint32_t of = group[child->subtree];
+        seen[child->parent * width] = child->pair;
+        key[child->parent * width] = of;
+        hash[child->parent] += (of + (uint64_t)1) * factor;
+    }
+    return child;
+}
+
+/* The groups of the subtrees begin .. stop - 1 from what they see. */
+static void group_level(phl_twins *twins, const int32_t *label, uint32_t begin, uint32_t stop)
+{
+    size_t width = twins->n_slots, n_leaves = twins->n_leaves;
+    size_t mask = ((size_t)1 << twins->table_bits) - 1;
+    const uint32_t *keys = twins->key, *key = keys + (begin - n_leaves) * width;
+    const uint64_t *hash = twins->hash;
+    uint32_t *restrict table = twins->table, *restrict first = twins->first;
+    for (uint32_t s = begin; s < stop; s++, key += width) {
+        size_t place = (size_t)(hash[s - n_leaves] >> (64 - twins->table_bits));
+        uint32_t group;
+        for (; (group = table[place]) != NONE; place = (place + 1) & mask) {
+            const uint32_t *other = keys + (first[group] - n_leaves) * width;
+            bool same = label[first[group]] == label[s];
+            for (size_t a = 0; same && a < width; a++) {
+                same = key[a] == other[a];
+            }
+            if (same) {
+                break;
+            }
+        }
+        if (group == NONE) {
+            group = table[place] = (uint32_t)twins->n_groups++;
+            first[group] = s;
+        }
+        twins->group[s] = group;
+    }
+}
+
+static void find_groups(phl_twins *twins, const phl_forest *forest)
+{
+    _Static_assert(NONE == UINT32_MAX && PHL_NO_PAIR == UINT32_MAX, "all bits set");
+    size_t n_leaves = twins->n_leaves, internal = forest->n_subtrees - n_leaves;
+    const phl_twins_child *next[PHL_MAX_MODES];
+    for (size_t a = 0; a < twins->n_slots; a++) {
+        next[a] = twins->child + twins->first_child[twins->slots[a] - 1];
+    }
+    memset(twins->seen, 0xff, internal * twins->n_slots * sizeof *twins->seen);
+    memset(twins->key, 0xff, internal * twins->n_slots * sizeof *twins->key);
+    memset(twins->table, 0xff, sizeof *twins->table << twins->table_bits);
+    for (size_t i = 0; i < internal; i++) {
+        twins->hash[i] = (uint64_t)forest->label[n_leaves + i] * LABEL_FACTOR;
+    }
+    twins->n_groups = n_leaves;
+    twins->level[0] = 0;
+    for (size_t h = 1; h < forest->n_levels; h++) {
+        uint32_t begin = forest->level[h], stop = forest->level[h + 1];
+        twins->level[h] = (uint32_t)twins->n_groups;
+        for (size_t a = 0; a < twins->n_slots; a++) {
+            next[a] = see_children(twins, a, stop - n_leaves, next[a]);
+        }
+        group_level(twins, forest->label, begin, stop);
+    }
+    twins->level[forest->n_levels] = (uint32_t)twins->n_groups;
 }
 
 /* List the pairs in active slots. */
@@ -173,16 +240,14 @@ phl_status phl_twins_find(phl_twins *twins, const phl_index *index, const phl_pa
         return PHL_OK;
     }
     twins->found = false;
-    phl_status status = reserve(twins, index, params->n_modes, error);
-    if (status != PHL_OK) {
-        return status;
+    phl_status status = twins->child == NULL ? start(twins, index, error) : PHL_OK;
+    if (status == PHL_OK) {
+        status = set_slots(twins, index, params, error);
     }
-    twins->n_slots = params->n_modes;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        twins->slots[a] = params->modes[a].slot;
+    if (status == PHL_OK) {
+        list_sent(twins, index, params);
+        find_groups(twins, index->forest);
+        twins->found = true;
     }
-    list_sent(twins, index, params);
-    status = find_groups(twins, index, error);
-    twins->found = status == PHL_OK;
     return status;
 }

@@ -12,23 +12,32 @@
 #include "model/index.h"
 #include "model/params.h"
 
+typedef struct phl_twins_child {
+    uint32_t parent, subtree, pair; /* internal subtrees are numbered from 0 here */
+} phl_twins_child;
+
 typedef struct phl_twins {
-    bool found;           /* false: nothing below is valid yet */
-    uint32_t n_slots;     /* active slots that groups were found for, in ascending order */
-    uint32_t *slots;      /* [n_slots] */
-    size_t n_leaves;      /* leaves, the first subtrees, are groups of one: group[s] = s */
-    size_t n_groups;      /* numbered by their first subtree */
-    uint32_t *group;      /* [n] of each subtree */
-    uint32_t *first;      /* [n_groups] first subtree */
-    uint32_t *level;      /* [n_levels + 1] first group of each height */
-    uint32_t *seen;       /* [n_groups - n_leaves][n_slots] pair in each active slot of the first
-                             subtree, PHL_NO_PAIR: empty */
-    uint32_t *sent;       /* pairs in active slots, ascending */
+    bool found;       /* false: nothing below is valid yet */
+    uint32_t n_slots; /* active slots that groups were found for, in ascending order */
+    uint32_t *slots;  /* [n_slots] */
+    size_t n_leaves;  /* leaves, the first subtrees, are groups of one: group[s] = s */
+    size_t n_groups;  /* numbered by their first subtree */
+    uint32_t *group;  /* [n] of each subtree */
+    uint32_t *first;  /* [n_groups] first subtree */
+    uint32_t *level;  /* [n_levels + 1] first group of each height */
+    uint32_t *seen;   /* [n - n_leaves][n_slots] pair in each active slot of an internal subtree,
+                         PHL_NO_PAIR: empty */
+    uint32_t *sent;   /* pairs in active slots, ascending */
     uint32_t *sent_level; /* [n_levels + 1] first of those whose child has each height */
-    size_t slots_capacity, group_capacity, first_capacity, level_capacity, seen_capacity,
-        sent_capacity, sent_level_capacity;
-    uint32_t *table; /* [table_size] group number by hash, or UINT32_MAX; a power of two */
-    size_t table_size, table_capacity;
+    /* Whatever slots are active: the children in each slot, by parent. */
+    size_t *first_child; /* [L + 1] of slot l: first_child[l - 1] .. first_child[l] - 1 */
+    phl_twins_child *child;
+    /* Work space. */
+    uint32_t *key;   /* [n - n_leaves][n_slots] group of the child in each active slot */
+    uint64_t *hash;  /* [n - n_leaves] of label and key */
+    uint32_t *table; /* [2^table_bits] group number by hash, or UINT32_MAX */
+    uint32_t table_bits;
+    size_t slots_capacity, seen_capacity, key_capacity;
 } phl_twins;
 
 /* Find the groups for the active slots of params, unless they are known.  Zero-initialised is
@@ -38,6 +47,6 @@ phl_status phl_twins_find(phl_twins *twins, const phl_index *index, const phl_pa
 void phl_twins_clear(phl_twins *twins);
 
 /* Bytes in use. */
-uint64_t phl_twins_bytes(const phl_twins *twins);
+uint64_t phl_twins_bytes(const phl_twins *twins, const phl_index *index);
 
 #endif

@@ -84,7 +84,7 @@ uint64_t phl_upward_bytes(const phl_upward *upward)
                        upward->message_capacity + upward->table_capacity +
                        upward->scratch_capacity + (upward->empty != NULL ? index->n_sets * c : 0);
     return doubles * sizeof(double) + upward->members_capacity * sizeof *upward->members +
-           phl_twins_bytes(&upward->twins);
+           phl_twins_bytes(&upward->twins, index);
 }
 
 /* ---------------------------------------------------------------------------------------------

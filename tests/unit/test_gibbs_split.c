@@ -4,7 +4,9 @@
  *  - the counts drawn for a small forest with repeated trees against all states of its nodes,
  * listed; who has which child is dealt slot by slot by opening it;
  *  - up to 30 occurrences of one tree of two nodes, whose joint states are multinomial;
- *  - lists of cells that are made anew are those that are kept.
+ *  - up to 12 occurrences of a tree with three active slots: states and cells of its root, two at a
+ *    time;
+ *  - what cells are drawn from follows from the core, made anew as well as kept.
  * Chi-square with 400,000 and 200,000 draws a model, failing by chance with probability 1e-6; with
  * 400 degrees of freedom it has power 1/2 against probabilities off by 1.8 and 2.6 % (root mean
  * square, relative).
@@ -223,29 +225,25 @@ static phl_params *crowd_params(const crowd *of, phl_rng *rng)
     return params;
 }
 
-/* The multinomial law of how many have parent state j and child state q, by code: counts of all
- * outcomes but the last, in base n + 1.  How many codes there are. */
-static size_t list_crowds(const crowd *of, const phl_params *params, double *law)
+/* The law of n occurrences over outcomes with probabilities in proportion to p, by code: counts of
+ * all outcomes but the first, in base n + 1.  How many codes there are. */
+static size_t list_multinomial(const double *p, size_t outcomes, int64_t n, double *law)
 {
-    size_t c = of->states, outcomes = c * c, codes = 1;
-    double p[MOST_JOINT], sum = 0.0, all = 0.0;
-    for (size_t i = 0; i < outcomes; i++) {
-        size_t j = i / c, q = i % c;
-        size_t cell = of->active ? params->modes[0].block[q] : 0;
-        p[i] = params->core[cell * c + j] * params->emission[j] * params->prior[q] *
-               params->emission[c + q]; /* label a at the parent, b at the child */
+    size_t codes = 1;
+    double sum = p[0], all = 0.0;
+    for (size_t i = 1; i < outcomes; i++) {
         sum += p[i];
-        codes *= i > 0 ? (size_t)of->n + 1 : 1;
+        codes *= (size_t)n + 1;
     }
     assert_true(codes <= MOST_CODES);
     for (size_t code = 0; code < codes; code++) {
         size_t rest = code;
-        double log_p = lgamma((double)of->n + 1.0), left = (double)of->n;
-        for (size_t i = outcomes; i-- > 0;) { /* the last outcome gets what is left */
-            double count = i > 0 ? (double)(rest % ((size_t)of->n + 1)) : left;
-            rest /= (size_t)of->n + 1;
+        double log_p = lgamma((double)n + 1.0), left = (double)n;
+        for (size_t i = outcomes; i-- > 0;) { /* the first outcome gets what is left */
+            double count = i > 0 ? (double)(rest % ((size_t)n + 1)) : left;
+            rest /= (size_t)n + 1;
             left -= count;
-            log_p += count * log(p[i] / sum) - lgamma(fmax(count, 0.0) + 1.0);
+            log_p += (count > 0.0 ? count * log(p[i] / sum) : 0.0) - lgamma(fmax(count, 0.0) + 1.0);
             log_p = count < 0.0 ? -INFINITY : log_p;
         }
         law[code] = exp(log_p);
@@ -253,6 +251,29 @@ static size_t list_crowds(const crowd *of, const phl_params *params, double *law
     }
     check_close(all, 1.0, 1e-9);
     return codes;
+}
+
+static size_t code_counts(const int64_t *count, size_t outcomes, int64_t n)
+{
+    size_t code = 0;
+    for (size_t i = 1; i < outcomes; i++) {
+        code = code * ((size_t)n + 1) + (size_t)count[i];
+    }
+    return code;
+}
+
+/* How many have parent state j and child state q. */
+static size_t list_crowds(const crowd *of, const phl_params *params, double *law)
+{
+    size_t c = of->states;
+    double p[MOST_JOINT] = {0.0};
+    for (size_t i = 0; i < c * c; i++) {
+        size_t j = i / c, q = i % c;
+        size_t cell = of->active ? params->modes[0].block[q] : 0;
+        p[i] = params->core[cell * c + j] * params->emission[j] * params->prior[q] *
+               params->emission[c + q]; /* label a at the parent, b at the child */
+    }
+    return list_multinomial(p, c * c, of->n, law);
 }
 
 static void many_occurrences(void **state)
@@ -280,14 +301,14 @@ static void many_occurrences(void **state)
         size_t codes = list_crowds(of, params, law), draws = affordable(200000);
         memset(observed, 0, sizeof observed);
         for (size_t i = 0; i < draws; i++) {
-            int64_t joint[3 * 4];
-            size_t code = 0;
+            int64_t joint[3 * 4], count[MOST_JOINT];
             gibbs->iteration = i;
             must(phl_gibbs_draw_states(gibbs, error));
             open_slot(gibbs, 0, &rng, joint);
-            for (size_t j = 1; j < c * c; j++) {
-                code = code * ((size_t)of->n + 1) + (size_t)joint[j / c * (c + 1) + j % c];
+            for (size_t j = 0; j < c * c; j++) {
+                count[j] = joint[j / c * (c + 1) + j % c];
             }
+            size_t code = code_counts(count, c * c, of->n);
             assert_true(law[code] > 0.0);
             observed[code]++;
         }
@@ -303,19 +324,198 @@ static void many_occurrences(void **state)
     }
 }
 
-/* ---- Lists of cells
- * --------------------------------------------------------------------------------- */
+/* ---- Cells of several slots
+ * --------------------------------------------------------------------------- */
 
-/* With room for a few lists only, they are made again and again: to the bit as when all are kept.
- */
-static void few_lists(void **state)
+enum { WIDE_STATES = 3, WIDE_SLOTS = 3, WIDE_CELLS = 12, WIDE_VIEWS = 7, MOST_SEEN = 6 };
+
+/* n occurrences of (a (b) (c) (b)) or, with a gap, of (a (b) _ (b)). */
+typedef struct wide {
+    int64_t n;
+    bool gap, soft;
+} wide;
+
+/* A state and a cell by what view v tells of them: two of state, z_1, z_2 and z_3, or parities. */
+static size_t outcome_of(size_t v, size_t j, size_t cell)
+{
+    static const size_t two[WIDE_VIEWS - 1][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+    size_t digit[] = {j > 0, cell / 6, cell / 2 % 3, cell % 2};
+    if (v == WIDE_VIEWS - 1) {
+        return 2 * ((digit[0] + digit[1]) % 2) + (digit[2] + digit[3]) % 2;
+    }
+    size_t base = two[v][1] == 2 ? 3 : 2; /* blocks */
+    return digit[two[v][0]] * base + digit[two[v][1]];
+}
+
+static phl_params *wide_params(const wide *of, phl_rng *rng)
+{
+    uint32_t pairs[] = {0, 0, 1, 1}, all[] = {0, 1, 2, 1};
+    phl_mode modes[] = {{.slot = 1, .size = 2, .block = pairs},
+                        {.slot = 2, .size = 3, .block = all},
+                        {.slot = 3, .size = 2, .block = pairs}};
+    phl_params *params = NULL;
+    while (params == NULL || params->core_rows != WIDE_CELLS || params->modes[1].size != 3 ||
+           params->modes[0].size != 2) {
+        phl_params_free(params);
+        params = NULL;
+        if (of->soft) {
+            params = random_params(rng, PHL_TF, true, WIDE_STATES, WIDE_SLOTS, 3, 3, ROWS_PLAIN);
+        } else {
+            must(phl_params_create(PHL_TF, WIDE_STATES, WIDE_SLOTS, 3, modes, WIDE_SLOTS, 0,
+                                   &params, error));
+            random_tables(rng, ROWS_PLAIN, params);
+        }
+    }
+    return params;
+}
+
+/* Probabilities, but for a factor, of state and cell of the root. */
+static void weigh_cells(const wide *of, const phl_params *params, double *p)
+{
+    static const size_t label[WIDE_SLOTS] = {1, 2, 1};
+    size_t c = WIDE_STATES;
+    double message[WIDE_SLOTS][3];
+    for (size_t a = 0; a < WIDE_SLOTS; a++) {
+        const phl_mode *mode = &params->modes[a];
+        bool empty = of->gap && a == 1;
+        for (size_t z = 0; z < mode->size; z++) {
+            message[a][z] = 0.0;
+            for (size_t q = empty ? c : 0; q < (empty ? c + 1 : c); q++) {
+                double share = of->soft ? mode->matrix[q * mode->size + z] : mode->block[q] == z;
+                message[a][z] +=
+                    share *
+                    (empty ? 1.0 : params->prior[a * c + q] * params->emission[label[a] * c + q]);
+            }
+        }
+    }
+    for (size_t cell = 0; cell < WIDE_CELLS; cell++) {
+        for (size_t j = 0; j < c; j++) {
+            p[cell * c + j] = params->core[cell * c + j] * params->emission[j] *
+                              message[0][cell / 6] * message[1][cell / 2 % 3] *
+                              message[2][cell % 2];
+        }
+    }
+}
+
+/* How many occurrences of the root are in each state and cell. */
+static void count_cells(const phl_gibbs *gibbs, uint32_t root, int64_t *count)
+{
+    size_t c = WIDE_STATES;
+    if (gibbs->params->soft) {
+        memcpy(count, gibbs->counts.core, WIDE_CELLS * c * sizeof *count);
+        return;
+    }
+    memset(count, 0, WIDE_CELLS * c * sizeof *count);
+    for (size_t r = 0; r < gibbs->rows->n_rows; r++) {
+        const phl_row *row = &gibbs->rows->row[r];
+        if (row->subtree == root) {
+            assert_int_equal(count[row->cell * c + row->state], 0); /* no two rows alike */
+            count[row->cell * c + row->state] = row->n;
+        }
+    }
+}
+
+static void several_slots(void **state)
+{
+    (void)state;
+    static double law[MOST_CODES];
+    static int64_t observed[WIDE_VIEWS][MOST_CODES];
+    const wide wides[] = {{9, false, false}, {9, true, false}, {12, false, true}, {5, false, true}};
+    for (size_t k = 0; k < sizeof wides / sizeof *wides; k++) {
+        const wide *of = &wides[k];
+        phl_rng rng;
+        phl_rng_init(&rng, SEED, PURPOSE, 8, k, 0);
+        phl_builder *builder = new_builder(false);
+        const shape full = {.size = 4, .slot = {1, 1, 2, 3}};
+        const shape gap = {.size = 3, .slot = {1, 1, 3}};
+        const char *const labels[] = {letter[0], letter[1], letter[2], letter[1]};
+        const char *const gap_labels[] = {letter[0], letter[1], letter[1]};
+        add_tree(builder, of->gap ? &gap : &full, of->gap ? gap_labels : labels, (double)of->n,
+                 NULL);
+        if (of->gap) { /* a slot that is never filled cannot be active */
+            add_tree(builder, &full, labels, 1.0, NULL);
+        }
+        phl_forest *forest = finish_forest(builder);
+        phl_params *params = wide_params(of, &rng);
+        prepared p = prepare(forest, &forest->labels, params, 1);
+        phl_gibbs *gibbs = chain_of(&p, params, SEED + k);
+        assert_int_equal(gibbs->params->n_modes, WIDE_SLOTS);
+        size_t draws = affordable(200000);
+        memset(observed, 0, sizeof observed);
+        for (size_t i = 0; i < draws; i++) {
+            int64_t count[WIDE_CELLS * WIDE_STATES];
+            gibbs->iteration = i;
+            must(phl_gibbs_draw_states(gibbs, error));
+            count_cells(gibbs, forest->tree_root[0], count);
+            for (size_t v = 0; v < WIDE_VIEWS; v++) {
+                int64_t seen[MOST_SEEN] = {0};
+                for (size_t at = 0; at < WIDE_CELLS * WIDE_STATES; at++) {
+                    seen[outcome_of(v, at % WIDE_STATES, at / WIDE_STATES)] += count[at];
+                }
+                observed[v][code_counts(seen, MOST_SEEN, of->n)]++;
+            }
+        }
+        double weight[WIDE_CELLS * WIDE_STATES];
+        weigh_cells(of, params, weight);
+        for (size_t v = 0; v < WIDE_VIEWS; v++) {
+            double sum[MOST_SEEN] = {0.0};
+            for (size_t at = 0; at < WIDE_CELLS * WIDE_STATES; at++) {
+                sum[outcome_of(v, at % WIDE_STATES, at / WIDE_STATES)] += weight[at];
+            }
+            size_t codes = list_multinomial(sum, MOST_SEEN, of->n, law);
+            check_outcomes cells = {0};
+            check_outcomes_add(&cells, law, observed[v], codes, (int64_t)draws);
+            check_outcomes_judge(&cells, SEED, "%lld occurrences, %s%s, view %zu", (long long)of->n,
+                                 of->soft ? "soft" : "hard", of->gap ? ", a slot empty" : "",
+                                 v + 1);
+        }
+        phl_gibbs_free(gibbs);
+        unprepare(&p);
+        phl_params_free(params);
+        phl_forest_free(forest);
+    }
+}
+
+/* ---- What cells are drawn from
+ * ------------------------------------------------------------------------ */
+
+/* The choices of s in state j follow from each other and from the core. */
+static void check_choice(const phl_upward *upward, const phl_choice *choice, uint32_t j)
+{
+    const phl_params *params = upward->params;
+    size_t c = params->states, count = 1;
+    for (size_t i = 0; i < choice->n; i++) {
+        count *= choice->slot[i].mode->size;
+    }
+    for (size_t number = 0; number < count; number++) {
+        size_t at = 0, cell = choice->cell, rest = number;
+        double sum = choice->total;
+        for (size_t i = choice->n; i-- > 0;) {
+            const phl_choice_slot *slot = &choice->slot[i];
+            double added = 0.0;
+            for (size_t z = 0; z < slot->mode->size; z++) {
+                added += slot->m[z] * slot->rest[at + z * slot->step];
+            }
+            check_close(added, sum, 1e-14);
+            size_t z = rest % slot->mode->size;
+            rest /= slot->mode->size;
+            at += z * slot->step;
+            cell += z * slot->mode->stride;
+            sum = slot->rest[at];
+        }
+        check_close(sum, params->core[cell * c + j], 0.0);
+    }
+}
+
+/* With little room choices are made again and again: to the bit as when all are kept. */
+static void little_room(void **state)
 {
     (void)state;
     phl_rng rng;
     phl_rng_init(&rng, SEED, PURPOSE, 9, 0, 0);
     phl_builder *builder = new_builder(false);
     for (int t = 0; t < 60; t++) {
-        shape s = random_shape(&rng, 7, 3);
+        shape s = random_shape(&rng, 7, 4);
         const char *labels[MAX_SHAPE];
         for (unsigned u = 0; u < s.size; u++) {
             labels[u] = letter[random_below(&rng, 3)];
@@ -323,26 +523,37 @@ static void few_lists(void **state)
         add_tree(builder, &s, labels, 1.0, NULL);
     }
     phl_forest *forest = finish_forest(builder);
-    for (int soft = 0; soft < 2; soft++) {
+    for (int round = 0; round < 20; round++) {
         phl_params *params = NULL;
         while (params == NULL || params->n_modes < 2) {
             phl_params_free(params);
-            params = random_params(&rng, PHL_TF, soft == 1, 3, 3, 3, 2, ROWS_PLAIN);
+            params = random_params(&rng, PHL_TF, round % 2 == 1, 3 + (uint32_t)round % 3, 4, 3, 3,
+                                   ROWS_PLAIN);
         }
         prepared p = prepare(forest, &forest->labels, params, 1);
         phl_choices all = {0}, few = {0};
+        phl_choice kept, again;
         must(phl_choices_prepare(&all, p.upward, error));
         must(phl_choices_prepare(&few, p.upward, error));
+        few.limit = 2 * few.most;
         uint32_t leaves = (uint32_t)p.upward->twins.n_leaves;
-        uint32_t groups = (uint32_t)p.upward->twins.n_groups - leaves;
-        assert_true(groups > 20 && all.n_places == groups);
-        few.n_places = 7;
         for (int i = 0; i < 2000; i++) {
-            uint32_t g = leaves + random_below(&rng, groups), j = random_below(&rng, 3);
-            phl_choice a = phl_choices_of(&all, g, j), b = phl_choices_of(&few, g, j);
-            assert_int_equal(a.count, b.count);
-            assert_memory_equal(a.cell, b.cell, a.count * sizeof *a.cell);
-            assert_memory_equal(a.sum, b.sum, a.count * sizeof *a.sum);
+            uint32_t s = leaves + random_below(&rng, (uint32_t)forest->n_subtrees - leaves);
+            uint32_t j = random_below(&rng, params->states);
+            phl_choice_open(&all, s, &kept);
+            phl_choice_open(&few, s, &again);
+            phl_choice_state(&all, &kept, j);
+            phl_choice_state(&few, &again, j);
+            check_choice(p.upward, &kept, j);
+            assert_true(few.used <= few.limit);
+            assert_int_equal(kept.n, again.n);
+            for (size_t a = 0; a < kept.n; a++) {
+                size_t cells = kept.slot[a].step * kept.slot[a].mode->size;
+                assert_int_equal(kept.slot[a].step, again.slot[a].step);
+                for (size_t at = 0; kept.n > 1 && at < cells; at++) {
+                    assert_true(kept.slot[a].rest[at] == again.slot[a].rest[at]);
+                }
+            }
         }
         phl_choices_clear(&all);
         phl_choices_clear(&few);
@@ -357,7 +568,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_law),
         cmocka_unit_test(many_occurrences),
-        cmocka_unit_test(few_lists),
+        cmocka_unit_test(several_slots),
+        cmocka_unit_test(little_room),
     };
     return cmocka_run_group_tests_name("gibbs_split", tests, NULL, NULL);
 }

@@ -181,6 +181,72 @@ static void set_blocks(phl_rng *rng, phl_params *params, const uint32_t *slots, 
     phl_free(block);
 }
 
+/* The child of s in a slot, and the number of its pair; UINT32_MAX: empty. */
+static uint32_t child_in_slot(const phl_index *index, uint32_t s, uint32_t slot, uint32_t *pair)
+{
+    const phl_forest *forest = index->forest;
+    uint32_t child = UINT32_MAX;
+    *pair = PHL_NO_PAIR;
+    for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+        if (forest->links[k].slot == slot) {
+            child = forest->links[k].child;
+            *pair = index->link_pair[k];
+        }
+    }
+    return child;
+}
+
+/* Twins, what they see and who sends, against their definition. */
+static void check_twins(const prepared *p, const phl_params *params)
+{
+    const phl_twins *twins = &p->upward->twins;
+    const phl_index *index = p->index;
+    const phl_forest *forest = index->forest;
+    size_t n_groups = 0, n_sent = 0, h = 0;
+    uint32_t pair, other_pair;
+    assert_int_equal(twins->n_slots, params->n_modes);
+    for (uint32_t s = 0; s < forest->n_subtrees; s++) {
+        uint32_t first = forest->leaf_slot[s] != 0 ? s : (uint32_t)twins->n_leaves;
+        for (; first < s; first++) {
+            bool same = forest->label[first] == forest->label[s];
+            for (uint32_t a = 0; same && a < params->n_modes; a++) {
+                uint32_t slot = params->modes[a].slot;
+                uint32_t child = child_in_slot(index, s, slot, &pair);
+                uint32_t other = child_in_slot(index, first, slot, &other_pair);
+                same = child == UINT32_MAX || other == UINT32_MAX
+                           ? child == other
+                           : twins->group[child] == twins->group[other];
+            }
+            if (same) {
+                break;
+            }
+        }
+        if (first == s) {
+            assert_int_equal(twins->first[n_groups++], s);
+        }
+        assert_int_equal(twins->first[twins->group[s]], first);
+        for (; h < forest->n_levels && s == forest->level[h]; h++) {
+            assert_int_equal(twins->level[h], n_groups - (first == s));
+        }
+        for (uint32_t a = 0; forest->leaf_slot[s] == 0 && a < params->n_modes; a++) {
+            (void)child_in_slot(index, s, params->modes[a].slot, &pair);
+            assert_int_equal(twins->seen[(s - twins->n_leaves) * params->n_modes + a], pair);
+        }
+    }
+    assert_int_equal(twins->n_groups, n_groups);
+    assert_int_equal(twins->level[forest->n_levels], n_groups);
+    for (h = 0; h < forest->n_levels; h++) {
+        assert_int_equal(twins->sent_level[h], n_sent);
+        for (pair = index->first_pair[forest->level[h]];
+             pair < index->first_pair[forest->level[h + 1]]; pair++) {
+            if (params->mode_of_slot[index->pair_row[pair] + 1] != 0) {
+                assert_int_equal(twins->sent[n_sent++], pair);
+            }
+        }
+    }
+    assert_int_equal(twins->sent_level[h], n_sent);
+}
+
 /* One upward pass lives through changes of the active slots, and twins with it: groups must be
  * found anew when slots change, and may be kept when only blocks do. */
 static void test_changing_slots(void **unused)
@@ -200,6 +266,7 @@ static void test_changing_slots(void **unused)
         set_blocks(&rng, params, steps[i].slots, steps[i].n, steps[i].k);
         must(phl_upward_run(world.p.upward, 1, error));
         check_pass(&world.p, params);
+        check_twins(&world.p, params);
         /* There are twins: few slots are active. */
         assert_true(world.p.upward->twins.n_groups < world.forest->n_subtrees);
     }
