@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "base/logs.h"
-
 #define LARGEST_COUNT ((int64_t)1 << 62)
 
 /* ---- 2. Categorical ------------------------------------------------------------------------ */
@@ -86,19 +84,14 @@ size_t phl_categorical_draw_log(phl_rng *rng, const double *log_weights, size_t 
     if (highest == -INFINITY) {
         return PHL_NO_OUTCOME;
     }
-    /* A weight below e^-45 of the highest, even 64 of them, no uniform number can tell from 0. */
-    for (size_t i = 0; i < count; i++) {
-        rivals += log_weights[i] > highest - 45.0;
-    }
-    if (rivals == 1 && count <= KEPT) {
-        return top;
-    }
     if (count <= KEPT) {
         for (size_t i = 0; i < count; i++) {
-            kept[i] = log_weights[i] - highest;
+            /* Weights below e^-45, even KEPT of them, no uniform number can tell from 0. */
+            bool rival = i != top && log_weights[i] > highest - 45.0;
+            kept[i] = i == top ? 1.0 : rival ? exp(log_weights[i] - highest) : 0.0;
+            rivals += rival;
         }
-        phl_exps(kept, count, kept);
-        return phl_categorical_draw(rng, kept, count);
+        return rivals == 0 ? top : phl_categorical_draw(rng, kept, count);
     }
     double total = 0;
     for (size_t i = 0; i < count; i++) {
