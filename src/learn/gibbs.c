@@ -251,6 +251,7 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_free(gibbs->weights);
     phl_free(gibbs->drawn);
     phl_choices_clear(&gibbs->choices);
+    phl_likely_clear(&gibbs->likely);
     phl_free(gibbs->pool);
     phl_free(gibbs->share);
     phl_free(gibbs);

@@ -10,7 +10,7 @@
 #ifndef PHL_LEARN_GIBBS_H
 #define PHL_LEARN_GIBBS_H
 
-#include "learn/choices.h"
+#include "learn/likely.h"
 #include "learn/partitions.h"
 #include "model/infer.h"
 
@@ -61,6 +61,7 @@ typedef struct phl_gibbs {
     int64_t *drawn;
     size_t drawn_capacity;
     phl_choices choices;
+    phl_likely likely;
     int64_t *pool; /* [n_pairs][width] children of pairs in active slots, by the block they show */
     size_t pool_capacity;
     double *share; /* by mode, at first_share: [k][C] how far a state belongs to a block */

@@ -20,10 +20,9 @@
  * States
  * ------------------------------------------------------------------------------------------- */
 
-/* Add one of `count` outcomes but `top`, in proportion to weights, that add up to `rest` without
- * it. */
-static void add_other(const double *weights, size_t count, size_t top, double rest, phl_rng *rng,
-                      int64_t *to)
+/* One of `count` outcomes but `top`, in proportion to weights, that add up to `rest` without it. */
+static uint32_t other_outcome(const double *weights, size_t count, size_t top, double rest,
+                              phl_rng *rng)
 {
     double target = phl_rng_uniform(rng) * rest, sum = 0.0;
     size_t last = top;
@@ -36,7 +35,7 @@ static void add_other(const double *weights, size_t count, size_t top, double re
             }
         }
     }
-    to[last]++;
+    return (uint32_t)last;
 }
 
 /* One of `count` outcomes in proportion to weights, which add up to `total` but for rounding. */
@@ -99,7 +98,7 @@ static uint32_t divide(int64_t n, const double *weights, size_t count, phl_rng *
     memset(to, 0, count * sizeof *to);
     to[top] = n - others;
     for (; others > 0; others--) {
-        add_other(weights, count, top, total - most, rng, to);
+        to[other_outcome(weights, count, top, total - most, rng)]++;
     }
     return which_has_all(n, to, count);
 }
@@ -207,10 +206,6 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
         total = gibbs->upward->message[pair * gibbs->upward->width + z];
     }
     uint32_t j = (uint32_t)pick(weights, c, total, rng);
-    gibbs->counts.one_state[s] = j;
-    if (pair != PHL_NO_PAIR) {
-        gibbs->rows->one_value[pair] = j;
-    }
     if (number != 0 && params->soft) {
         gibbs->counts.mode[number - 1][j * params->modes[number - 1].size + z]++;
     }
@@ -275,12 +270,11 @@ static phl_status use_cell(phl_gibbs *gibbs, uint32_t s, uint32_t j, size_t cell
     return phl_rows_add(gibbs->rows, s, j, (uint32_t)cell, n, error);
 }
 
-/* Draw the cell of one of the occurrences of a part. */
+/* Draw the cell of one of the occurrences of a part; target is uniform up to its total. */
 static size_t draw_cell(phl_gibbs *gibbs, const phl_choice *choice, const phl_choice_part *part,
-                        phl_rng *rng)
+                        double target)
 {
     size_t at = part->at, cell = part->cell;
-    double target = phl_rng_uniform(rng) * part->total;
     for (size_t i = part->left; i-- > 0;) {
         const phl_choice_slot *slot = &choice->slot[i];
         size_t z = phl_choice_draw(slot, at, &target);
@@ -300,11 +294,12 @@ static phl_status draw_cells(phl_gibbs *gibbs, uint32_t s, const phl_choice *cho
     size_t cell[FEW], count = 0;
     int64_t times[FEW];
     if (part->n == 1) {
-        return use_cell(gibbs, s, j, draw_cell(gibbs, choice, part, rng), 1, error);
+        size_t one = draw_cell(gibbs, choice, part, phl_rng_uniform(rng) * part->total);
+        return use_cell(gibbs, s, j, one, 1, error);
     }
     for (int64_t n = part->n; n > 0; n--) {
         size_t i = 0;
-        cell[count] = draw_cell(gibbs, choice, part, rng);
+        cell[count] = draw_cell(gibbs, choice, part, phl_rng_uniform(rng) * part->total);
         while (cell[i] != cell[count]) {
             i++;
         }
@@ -377,25 +372,93 @@ static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, phl_choice *choice,
  * All subtrees
  * ------------------------------------------------------------------------------------------- */
 
+/* State j of the one occurrence of s, which is a child of `pair` or free. */
+static void note_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t j)
+{
+    int32_t label = gibbs->index->forest->label[s];
+    gibbs->counts.one_state[s] = j;
+    if (pair != PHL_NO_PAIR) {
+        gibbs->rows->one_value[pair] = j;
+    }
+    if (label >= 0) {
+        gibbs->counts.emission[gibbs->label_row[label] * gibbs->params->states + j]++;
+    }
+}
+
 /* A subtree that occurs once. */
 static phl_status split_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng,
                              phl_error *error)
 {
     const phl_params *params = gibbs->params;
-    const phl_forest *forest = gibbs->index->forest;
-    size_t c = params->states;
+    uint32_t leaf_slot = gibbs->index->forest->leaf_slot[s];
     uint32_t j = draw_lone_state(gibbs, s, pair, rng);
-    int32_t label = forest->label[s];
-    if (label >= 0) {
-        gibbs->counts.emission[gibbs->label_row[label] * c + j]++;
-    }
-    if (forest->leaf_slot[s] != 0) {
-        gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j]++;
+    note_lone_state(gibbs, s, pair, j);
+    if (leaf_slot != 0) {
+        gibbs->counts.prior[phl_leaf_row(params, leaf_slot) * params->states + j]++;
         return PHL_OK;
     }
     phl_choice choice;
     phl_choice_open(&gibbs->choices, s, &choice);
     return divide_cells(gibbs, s, &choice, j, 1, rng, error);
+}
+
+/* An internal subtree that occurs once, in no active slot, and has the likely outcome. */
+static phl_status take_likely(phl_gibbs *gibbs, uint32_t s, uint32_t pair,
+                              const phl_likely_group *likely, const uint32_t *block,
+                              phl_error *error)
+{
+    const phl_twins *twins = &gibbs->upward->twins;
+    const uint32_t *seen = twins->seen + (s - twins->n_leaves) * twins->n_slots;
+    note_lone_state(gibbs, s, pair, likely->state);
+    for (size_t a = 0; a < twins->n_slots; a++) {
+        if (seen[a] != PHL_NO_PAIR) {
+            gibbs->pool[seen[a] * gibbs->upward->width + block[a]]++;
+        }
+    }
+    return use_cell(gibbs, s, likely->state, likely->cell, 1, error);
+}
+
+/* The same with any other outcome. */
+static phl_status take_other(phl_gibbs *gibbs, uint32_t s, uint32_t pair,
+                             const phl_likely_group *likely, phl_rng *rng, phl_error *error)
+{
+    phl_choice choice;
+    phl_choice_open(&gibbs->choices, s, &choice);
+    if (phl_rng_uniform(rng) * likely->odd < likely->odd_state) {
+        uint32_t j = other_outcome(beta_of(gibbs, s), gibbs->params->states, likely->state,
+                                   likely->odd_state, rng);
+        note_lone_state(gibbs, s, pair, j);
+        return divide_cells(gibbs, s, &choice, j, 1, rng, error);
+    }
+    note_lone_state(gibbs, s, pair, likely->state);
+    phl_choice_state(&gibbs->choices, &choice, likely->state);
+    double target = phl_rng_uniform(rng) * (choice.total - likely->width);
+    target += target >= likely->begin ? likely->width : 0.0; /* not the likely cell */
+    phl_choice_part part = {.left = choice.n, .cell = choice.cell, .total = choice.total, .n = 1};
+    return use_cell(gibbs, s, likely->state, draw_cell(gibbs, &choice, &part, target), 1, error);
+}
+
+/* An internal subtree that occurs once, in no active slot. */
+static phl_status split_free(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng,
+                             phl_error *error)
+{
+    const phl_twins *twins = &gibbs->upward->twins;
+    size_t g = twins->group[s] - twins->n_leaves;
+    phl_likely_group *likely = &gibbs->likely.group[g];
+    if (likely->met < PHL_LIKELY_AFTER) {
+        likely->met++;
+        return split_lone(gibbs, s, pair, rng, error);
+    }
+    if (likely->met == PHL_LIKELY_AFTER) {
+        likely->met++;
+        phl_likely_make(&gibbs->likely, &gibbs->choices, s, g, rng);
+    }
+    if (likely->run > 0) {
+        likely->run--;
+        return take_likely(gibbs, s, pair, likely, gibbs->likely.block + g * twins->n_slots, error);
+    }
+    likely->run = phl_likely_run(likely->odd, rng);
+    return take_other(gibbs, s, pair, likely, rng, error);
 }
 
 /* One that occurs more often. */
@@ -426,6 +489,19 @@ static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_
         }
     }
     return status;
+}
+
+static phl_status split_any(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
+{
+    uint32_t pair = gibbs->rows->lone_pair[s];
+    if (pair == PHL_NOT_LONE) {
+        return split_subtree(gibbs, s, rng, error);
+    }
+    bool active =
+        pair != PHL_NO_PAIR && gibbs->params->mode_of_slot[gibbs->index->pair_row[pair] + 1] != 0;
+    return active || gibbs->params->soft || gibbs->index->forest->leaf_slot[s] != 0
+               ? split_lone(gibbs, s, pair, rng, error)
+               : split_free(gibbs, s, pair, rng, error);
 }
 
 /* share[a][z][q]: 1 if state q is in block z of mode a, soft: kappa. */
@@ -471,6 +547,9 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
         status = phl_choices_prepare(&gibbs->choices, gibbs->upward, error);
     }
     if (status == PHL_OK) {
+        status = phl_likely_prepare(&gibbs->likely, gibbs->upward, error);
+    }
+    if (status == PHL_OK) {
         status = phl_grow(&gibbs->pool, &gibbs->pool_capacity, pools, sizeof *gibbs->pool, error);
     }
     if (status != PHL_OK) {
@@ -505,12 +584,10 @@ phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error)
     phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_SPLIT, UINT64_MAX, &rng);
     for (uint32_t s = (uint32_t)forest->n_subtrees; status == PHL_OK && s-- > 0;) {
-        uint32_t pair = gibbs->rows->lone_pair[s];
         if (s % STREAM == STREAM - 1) {
             phl_gibbs_rng(gibbs, PHL_PURPOSE_SPLIT, s / STREAM, &rng);
         }
-        status = pair == PHL_NOT_LONE ? split_subtree(gibbs, s, &rng, error)
-                                      : split_lone(gibbs, s, pair, &rng, error);
+        status = split_any(gibbs, s, &rng, error);
     }
     return status == PHL_OK && !gibbs->params->soft ? phl_partitions_count(gibbs->partitions, error)
                                                     : status;

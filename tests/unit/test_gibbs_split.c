@@ -6,6 +6,7 @@
  *  - up to 30 occurrences of one tree of two nodes, whose joint states are multinomial;
  *  - up to 12 occurrences of a tree with three active slots: states and cells of its root, two at a
  *    time;
+ *  - twins that occur once, whose states and cells are independent and alike;
  *  - what cells are drawn from follows from the core, made anew as well as kept.
  * Chi-square with 400,000 and 200,000 draws a model, failing by chance with probability 1e-6; with
  * 400 degrees of freedom it has power 1/2 against probabilities off by 1.8 and 2.6 % (root mean
@@ -476,6 +477,131 @@ static void several_slots(void **state)
     }
 }
 
+/* ---- Twins that occur once
+ * ----------------------------------------------------------------------------- */
+
+enum { TWINS = 6, TWIN_STATES = 3, TWIN_CELLS = 4, TWIN_OUTCOMES = 12 };
+
+/* (a (b) (c) (x)) with another label at x for each, which stands in a slot that is not active. */
+static phl_forest *twins_forest(void)
+{
+    phl_builder *builder = new_builder(false);
+    const shape tree = {.size = 4, .slot = {1, 1, 2, 3}};
+    for (int t = 0; t < TWINS; t++) {
+        const char *const labels[] = {letter[0], letter[1], letter[2], letter[3 + t]};
+        add_tree(builder, &tree, labels, 1.0, NULL);
+    }
+    return finish_forest(builder);
+}
+
+/* skewed: of the states, and of the cells given one, one outdoes the others. */
+static phl_params *twins_params(bool skewed, phl_rng *rng)
+{
+    uint32_t block[] = {0, 1, 1, 0};
+    phl_mode modes[] = {{.slot = 1, .size = 2, .block = block},
+                        {.slot = 2, .size = 2, .block = block}};
+    phl_params *params = NULL;
+    must(phl_params_create(PHL_TF, TWIN_STATES, 3, 3 + TWINS, modes, 2, 0, &params, error));
+    random_tables(rng, ROWS_PLAIN, params);
+    for (size_t cell = 0; skewed && cell < TWIN_CELLS; cell++) {
+        for (size_t j = 0; j < TWIN_STATES; j++) {
+            double *lambda = &params->core[cell * TWIN_STATES + j];
+            *lambda = 0.1 * *lambda + (j == (cell == 2 ? 1 : 0) ? 0.9 : 0.0);
+        }
+    }
+    phl_params_complete(params);
+    return params;
+}
+
+/* The law of state and cell of a root. */
+static void twin_law(const phl_params *params, double *law)
+{
+    size_t c = TWIN_STATES;
+    double message[2][2] = {{0.0}}, sum = 0.0;
+    for (size_t a = 0; a < 2; a++) {
+        for (size_t q = 0; q < c; q++) {
+            message[a][params->modes[a].block[q]] +=
+                params->prior[a * c + q] * params->emission[(1 + a) * c + q];
+        }
+    }
+    for (size_t i = 0; i < TWIN_OUTCOMES; i++) {
+        size_t cell = i / c, j = i % c;
+        law[i] = params->core[cell * c + j] * params->emission[j] * message[0][cell / 2] *
+                 message[1][cell % 2];
+        sum += law[i];
+    }
+    for (size_t i = 0; i < TWIN_OUTCOMES; i++) {
+        law[i] /= sum;
+    }
+}
+
+/* Every root on its own, and each as any other: two at a time; and all by two kinds of outcomes. */
+static void twins_once(void **state)
+{
+    (void)state;
+    enum { PAIRS = TWIN_OUTCOMES * TWIN_OUTCOMES, KINDS = 1 << TWINS };
+    for (int skewed = 0; skewed < 2; skewed++) {
+        static int64_t observed[TWINS][TWINS][PAIRS], kinds[KINDS];
+        phl_rng rng;
+        phl_rng_init(&rng, SEED, PURPOSE, 9, (uint64_t)skewed, 0);
+        phl_forest *forest = twins_forest();
+        phl_params *params = twins_params(skewed, &rng);
+        prepared p = prepare(forest, &forest->labels, params, 1);
+        phl_gibbs *gibbs = chain_of(&p, params, SEED + 20);
+        assert_int_equal(gibbs->params->n_modes, 2);
+        memset(observed, 0, sizeof observed);
+        memset(kinds, 0, sizeof kinds);
+        size_t draws = affordable(200000);
+        for (size_t i = 0; i < draws; i++) {
+            size_t outcome[TWINS], code = 0;
+            gibbs->iteration = i;
+            must(phl_gibbs_draw_states(gibbs, error));
+            assert_int_equal(gibbs->rows->n_rows, TWINS);
+            for (size_t t = 0; t < TWINS; t++) {
+                const phl_row *row =
+                    &gibbs->rows->row[phl_rows_first(gibbs->rows, forest->tree_root[t])];
+                outcome[t] = row->cell * TWIN_STATES + row->state;
+                code = 2 * code + (outcome[t] % 5 < 2);
+            }
+            for (size_t t = 1; t < TWINS; t++) {
+                for (size_t u = 0; u < t; u++) {
+                    observed[t][u][outcome[t] * TWIN_OUTCOMES + outcome[u]]++;
+                }
+            }
+            kinds[code]++;
+        }
+        double law[TWIN_OUTCOMES], pair_law[PAIRS], kind_law[KINDS], kind[2] = {0.0};
+        twin_law(params, law);
+        for (size_t i = 0; i < PAIRS; i++) {
+            pair_law[i] = law[i / TWIN_OUTCOMES] * law[i % TWIN_OUTCOMES];
+        }
+        for (size_t i = 0; i < TWIN_OUTCOMES; i++) {
+            kind[i % 5 < 2] += law[i];
+        }
+        for (size_t i = 0; i < KINDS; i++) {
+            kind_law[i] = 1.0;
+            for (size_t t = 0; t < TWINS; t++) {
+                kind_law[i] *= kind[i >> t & 1];
+            }
+        }
+        for (size_t t = 1; t < TWINS; t++) {
+            for (size_t u = 0; u < t; u++) {
+                check_outcomes two = {0};
+                check_outcomes_add(&two, pair_law, observed[t][u], PAIRS, (int64_t)draws);
+                check_outcomes_judge(&two, SEED, "twins %zu and %zu, %s", t, u,
+                                     skewed ? "skewed" : "even");
+            }
+        }
+        check_outcomes all = {0};
+        check_outcomes_add(&all, kind_law, kinds, KINDS, (int64_t)draws);
+        check_outcomes_judge(&all, SEED, "all twins, %s", skewed ? "skewed" : "even");
+        phl_gibbs_free(gibbs);
+        unprepare(&p);
+        phl_params_free(params);
+        phl_forest_free(forest);
+    }
+}
+
 /* ---- What cells are drawn from
  * ------------------------------------------------------------------------ */
 
@@ -566,9 +692,8 @@ static void little_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_law),
-        cmocka_unit_test(many_occurrences),
-        cmocka_unit_test(several_slots),
+        cmocka_unit_test(exact_law),     cmocka_unit_test(many_occurrences),
+        cmocka_unit_test(several_slots), cmocka_unit_test(twins_once),
         cmocka_unit_test(little_room),
     };
     return cmocka_run_group_tests_name("gibbs_split", tests, NULL, NULL);
