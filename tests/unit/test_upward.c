@@ -529,10 +529,11 @@ static void test_sums(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),           cmocka_unit_test(test_full),
-        cmocka_unit_test(test_changing_slots),  cmocka_unit_test(test_many_children),
-        cmocka_unit_test(test_tiny_norm),       cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_norms_and_total), cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_plain),         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_alike),         cmocka_unit_test(test_changing_slots),
+        cmocka_unit_test(test_many_children), cmocka_unit_test(test_tiny_norm),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_norms_and_total),
+        cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
