@@ -3,9 +3,9 @@
  * Subtrees are visited parents before children.  By then it is known how many of the occurrences of
  * subtree s, by slot, must show which block to their parents (gibbs->pool); they are divided over
  * states by one multinomial draw of beta restricted to the block, which has exactly the law of
- * drawing each occurrence alone.  The n_s(j) occurrences in state j are then divided over the joint
- * blocks of the active children in the same way; each (s, j, z) that gets any is a row, and adds to
- * the pools of the children.
+ * drawing each occurrence alone.  The n_s(j) occurrences in state j are then divided over the
+ * blocks of the active children in the same way, slot by slot (choices.h); each (s, j, z) that gets
+ * any is a row, and adds to the pools of the children.
  */
 #include <math.h>
 #include <string.h>

@@ -55,7 +55,7 @@ size_t phl_tf_scratch(const phl_upward *upward)
 {
     const phl_params *params = upward->params;
     size_t offers = (params->n_modes + 1) * upward->width; /* of most probable states */
-    size_t sides = 2 * side_size(params);
+    size_t sides = 3 * side_size(params);
     return sides > offers ? sides : offers;
 }
 
@@ -108,12 +108,18 @@ static phl_status sort_members(phl_upward *upward, phl_error *error)
 
 phl_status phl_tf_prepare(phl_upward *upward, phl_error *error)
 {
+    enum { LARGE = 64 }; /* cells from which it pays to put groups in order */
     phl_status status = pad_core(upward, error);
     if (status == PHL_OK) {
         status = sort_members(upward, error);
     }
-    return status == PHL_OK ? phl_twins_find(&upward->twins, upward->index, upward->params, error)
-                            : status;
+    if (status == PHL_OK) {
+        status = phl_twins_find(&upward->twins, upward->index, upward->params, error);
+    }
+    if (status == PHL_OK && upward->params->core_rows >= LARGE) {
+        status = phl_twins_order(&upward->twins, upward->index, error);
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -203,38 +209,36 @@ PHL_INLINED void contract_rows(const double *core, const struct factor *factors,
 }
 
 /* inside of the node that sees these pairs, a row of whole lanes: in one of the sides (side_size
- * each) or in the core. */
+ * each) or in the core.  What the contraction of the first of several factors leaves is in the
+ * first side; it is there already if the node before was alike. */
 PHL_INLINED const double *node_inside(size_t whole, const phl_upward *upward,
-                                      const struct mode *modes, const uint32_t *seen,
-                                      double *const sides[2])
+                                      const struct mode *modes, const uint32_t *seen, bool alike,
+                                      double *const sides[3])
 {
     const phl_params *params = upward->params;
     struct factor factors[PHL_MAX_MODES];
     size_t start, n = list_factors(upward, modes, seen, factors, &start);
     const double *core = (whole == params->states ? params->core : upward->table) + start;
-    double *out = sides[0], *in = sides[1];
     if (n == 0) {
         return core;
     }
     if (n == 1) {
-        contract(core, factors[0].stride, factors[0].m, factors[0].size, whole, out);
-        return out;
+        contract(core, factors[0].stride, factors[0].m, factors[0].size, whole, sides[1]);
+        return sides[1];
     }
-    if (n == params->n_modes) {
-        contract(core, factors[0].stride, factors[0].m, factors[0].size, factors[0].rest, out);
-    } else {
-        contract_rows(core, factors, n, whole, out);
+    if (!alike && n == params->n_modes) {
+        contract(core, factors[0].stride, factors[0].m, factors[0].size, factors[0].rest, sides[0]);
+    } else if (!alike) {
+        contract_rows(core, factors, n, whole, sides[0]);
     }
-    for (size_t f = 1; f < n; f++) {
-        double *done = out;
-        out = in;
-        in = done;
-        if (f + 1 < n) {
-            contract(in, factors[f].rest, factors[f].m, factors[f].size, factors[f].rest, out);
-        } else {
-            contract(in, whole, factors[f].m, factors[f].size, whole, out);
-        }
+    const double *in = sides[0];
+    for (size_t f = 1; f + 1 < n; f++) {
+        double *out = sides[1 + f % 2];
+        contract(in, factors[f].rest, factors[f].m, factors[f].size, factors[f].rest, out);
+        in = out;
     }
+    double *out = sides[1 + (n - 1) % 2];
+    contract(in, whole, factors[n - 1].m, factors[n - 1].size, whole, out);
     return out;
 }
 
@@ -253,17 +257,24 @@ PHL_INLINED void do_leaves(size_t parts, const phl_upward *upward, size_t begin,
 }
 
 PHL_INLINED void do_nodes(size_t parts, const phl_upward *upward, const struct mode *modes,
-                          size_t begin, size_t end, double *const sides[2])
+                          size_t begin, size_t end, double *const sides[3])
 {
     const phl_twins *twins = &upward->twins;
-    const uint32_t *first = twins->first;
+    const uint32_t *first = twins->first, *last = NULL;
     const double *emission = upward->params->emission;
     double *inside = upward->inside, *beta = upward->beta, *norm = upward->norm;
     size_t c = upward->params->states;
-    for (size_t group = begin; group < end; group++) {
-        uint32_t s = first[group];
-        const uint32_t *seen = twins->seen + (s - twins->n_leaves) * twins->n_slots;
-        const double *from = node_inside(parts * PHL_LANES, upward, modes, seen, sides);
+    for (size_t i = begin; i < end; i++) {
+        uint32_t s = first[twins->ordered ? twins->order[i - twins->n_leaves] : i];
+        size_t at = (s - twins->n_leaves) * (size_t)twins->n_slots;
+        bool alike = false;
+        if (twins->ordered) {
+            const uint32_t *key = twins->key + at;
+            alike = last != NULL && phl_twins_alike(key, last, twins->n_slots);
+            last = key;
+        }
+        const double *from =
+            node_inside(parts * PHL_LANES, upward, modes, twins->seen + at, alike, sides);
         norm[s] = phl_finish(parts, c, emission + phl_emission_row(upward, s) * c, from,
                              inside + s * c, beta + s * c);
     }
@@ -277,7 +288,7 @@ static void run_leaves(const phl_upward *upward, size_t begin, size_t end)
 
 PHL_CLONES
 static void run_nodes(const phl_upward *upward, const struct mode *modes, size_t begin, size_t end,
-                      double *const sides[2])
+                      double *const sides[3])
 {
     PHL_BY_PARTS(upward->params->states, do_nodes, upward, modes, begin, end, sides);
 }
@@ -290,8 +301,9 @@ void phl_tf_run(const phl_upward *upward, size_t begin, size_t end, double *scra
     }
     struct mode modes[PHL_MAX_MODES];
     list_modes(upward, modes);
+    size_t side = side_size(upward->params);
     run_nodes(upward, modes, begin, end,
-              (double *const[]){scratch, scratch + side_size(upward->params)});
+              (double *const[]){scratch, scratch + side, scratch + 2 * side});
 }
 
 /* ---------------------------------------------------------------------------------------------

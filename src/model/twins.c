@@ -23,6 +23,9 @@ void phl_twins_clear(phl_twins *twins)
     phl_free(twins->key);
     phl_free(twins->hash);
     phl_free(twins->table);
+    phl_free(twins->order);
+    phl_free(twins->next);
+    phl_free(twins->last);
     memset(twins, 0, sizeof *twins);
 }
 
@@ -36,6 +39,7 @@ uint64_t phl_twins_bytes(const phl_twins *twins, const phl_index *index)
     uint64_t numbers = (uint64_t)twins->slots_capacity + twins->seen_capacity +
                        twins->key_capacity + ((uint64_t)1 << twins->table_bits) +
                        2 * (forest->n_subtrees + forest->n_levels + 1) + index->n_pairs + 1;
+    numbers += twins->last != NULL ? 3 * internal : 0;
     return numbers * sizeof(uint32_t) + internal * sizeof *twins->hash +
            ((uint64_t)index->slots + 2) * sizeof *twins->first_child +
            twins->first_child[index->slots] * sizeof *twins->child;
@@ -239,7 +243,7 @@ phl_status phl_twins_find(phl_twins *twins, const phl_index *index, const phl_pa
     if (is_known(twins, params)) {
         return PHL_OK;
     }
-    twins->found = false;
+    twins->found = twins->ordered = false;
     phl_status status = twins->child == NULL ? start(twins, index, error) : PHL_OK;
     if (status == PHL_OK) {
         status = set_slots(twins, index, params, error);
@@ -250,4 +254,70 @@ phl_status phl_twins_find(phl_twins *twins, const phl_index *index, const phl_pa
         twins->found = true;
     }
     return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Their order
+ * ------------------------------------------------------------------------------------------- */
+
+/* Append internal group g to the chain of those of its height that are alike, which begin with
+ * groups from `begin` on. */
+static void chain_group(phl_twins *twins, uint32_t g, uint32_t begin)
+{
+    size_t n_leaves = twins->n_leaves, mask = ((size_t)1 << twins->table_bits) - 1;
+    const uint32_t *key = phl_twins_key(twins, g);
+    uint64_t filled = 0;
+    uint32_t child = NONE, first;
+    for (size_t a = twins->n_slots; a-- > 0;) {
+        filled = filled * 2 + (key[a] != NONE);
+        child = key[a] != NONE ? key[a] : child;
+    }
+    size_t place = (size_t)phl_hash_step(filled, child) & mask;
+    for (; (first = twins->table[place]) != NONE; place = (place + 1) & mask) {
+        if (first >= begin && phl_twins_alike(key, phl_twins_key(twins, first), twins->n_slots)) {
+            break;
+        }
+    }
+    twins->next[g - n_leaves] = NONE;
+    if (first == NONE) {
+        twins->table[place] = twins->last[g - n_leaves] = g;
+        return;
+    }
+    twins->next[twins->last[first - n_leaves] - n_leaves] = g;
+    twins->last[first - n_leaves] = g;
+    twins->last[g - n_leaves] = NONE;
+}
+
+phl_status phl_twins_order(phl_twins *twins, const phl_index *index, phl_error *error)
+{
+    size_t n_leaves = twins->n_leaves, internal = index->forest->n_subtrees - n_leaves, n = 0;
+    if (twins->ordered) {
+        return PHL_OK;
+    }
+    if (twins->last == NULL) {
+        phl_free(twins->order);
+        phl_free(twins->next);
+        twins->order = phl_alloc(internal, sizeof *twins->order, error);
+        twins->next = phl_alloc(internal, sizeof *twins->next, error);
+        twins->last = twins->order == NULL || twins->next == NULL
+                          ? NULL
+                          : phl_alloc(internal, sizeof *twins->last, error);
+        if (twins->last == NULL) {
+            return PHL_ERR_MEMORY;
+        }
+    }
+    memset(twins->table, 0xff, sizeof *twins->table << twins->table_bits);
+    for (size_t h = 1; h < index->forest->n_levels; h++) {
+        for (uint32_t g = twins->level[h]; g < twins->level[h + 1]; g++) {
+            chain_group(twins, g, twins->level[h]);
+        }
+    }
+    for (uint32_t g = (uint32_t)n_leaves; g < twins->n_groups; g++) {
+        bool begins = twins->last[g - n_leaves] != NONE;
+        for (uint32_t i = begins ? g : NONE; i != NONE; i = twins->next[i - n_leaves]) {
+            twins->order[n++] = i;
+        }
+    }
+    twins->ordered = true;
+    return PHL_OK;
 }

@@ -29,14 +29,19 @@ typedef struct phl_twins {
                          PHL_NO_PAIR: empty */
     uint32_t *sent;   /* pairs in active slots, ascending */
     uint32_t *sent_level; /* [n_levels + 1] first of those whose child has each height */
+    uint32_t *key;        /* [n - n_leaves][n_slots] group of the child in each active slot of an
+                             internal subtree, UINT32_MAX: empty */
+    bool ordered;         /* is `order` valid? */
+    uint32_t *order;      /* [n_groups - n_leaves] internal groups by height, those of a height that
+                             are alike (below) together */
     /* Whatever slots are active: the children in each slot, by parent. */
     size_t *first_child; /* [L + 1] of slot l: first_child[l - 1] .. first_child[l] - 1 */
     phl_twins_child *child;
     /* Work space. */
-    uint32_t *key;   /* [n - n_leaves][n_slots] group of the child in each active slot */
     uint64_t *hash;  /* [n - n_leaves] of label and key */
     uint32_t *table; /* [2^table_bits] group number by hash, or UINT32_MAX */
     uint32_t table_bits;
+    uint32_t *next, *last; /* of `order`: [n - n_leaves] chains of groups */
     size_t slots_capacity, seen_capacity, key_capacity;
 } phl_twins;
 
@@ -45,6 +50,27 @@ typedef struct phl_twins {
 phl_status phl_twins_find(phl_twins *twins, const phl_index *index, const phl_params *params,
                           phl_error *error);
 void phl_twins_clear(phl_twins *twins);
+
+/* Fill `order`, unless that is done. */
+phl_status phl_twins_order(phl_twins *twins, const phl_index *index, phl_error *error);
+
+/* What the first subtree of an internal group has in active slots. */
+static inline const uint32_t *phl_twins_key(const phl_twins *twins, uint32_t group)
+{
+    return twins->key + (twins->first[group] - twins->n_leaves) * (size_t)twins->n_slots;
+}
+
+/* Have the two the same slots filled, and the first of them with children of the same group? */
+static inline bool phl_twins_alike(const uint32_t *key, const uint32_t *other, size_t n_slots)
+{
+    bool first = true, same = true;
+    for (size_t a = 0; same && a < n_slots; a++) {
+        bool empty = key[a] == UINT32_MAX;
+        same = empty || first ? key[a] == other[a] : other[a] != UINT32_MAX;
+        first = first && empty;
+    }
+    return same;
+}
 
 /* Bytes in use. */
 uint64_t phl_twins_bytes(const phl_twins *twins, const phl_index *index);

@@ -247,6 +247,53 @@ static void check_twins(const prepared *p, const phl_params *params)
     assert_int_equal(twins->sent_level[h], n_sent);
 }
 
+/* Groups in order: each height by itself, and those alike together. */
+static void check_order(const phl_twins *twins, size_t n_levels)
+{
+    size_t n_slots = twins->n_slots;
+    for (size_t h = 1; h < n_levels; h++) {
+        uint32_t begin = twins->level[h], end = twins->level[h + 1];
+        uint64_t sum = 0;
+        for (uint32_t i = begin; i < end; i++) {
+            const uint32_t *key = phl_twins_key(twins, twins->order[i - twins->n_leaves]);
+            bool apart = false;
+            sum += twins->order[i - twins->n_leaves];
+            assert_in_range(twins->order[i - twins->n_leaves], begin, end - 1);
+            for (uint32_t k = i; k-- > begin;) {
+                uint32_t other = twins->order[k - twins->n_leaves];
+                bool alike = phl_twins_alike(key, phl_twins_key(twins, other), n_slots);
+                assert_true(other != twins->order[i - twins->n_leaves]);
+                assert_false(alike && apart);
+                apart = apart || !alike;
+            }
+        }
+        assert_int_equal(sum, ((uint64_t)begin + end - 1) * (end - begin) / 2);
+    }
+}
+
+/* By definition: what the contraction of the first message of a hard model depends on. */
+static void test_alike(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t key[3], other[3];
+        bool alike;
+    } cases[] = {
+        {{1, 2, 3}, {1, 4, 5}, true},
+        {{1, 2, 3}, {2, 2, 3}, false},
+        {{1, UINT32_MAX, 3}, {1, UINT32_MAX, 4}, true},
+        {{1, UINT32_MAX, 3}, {1, 2, 3}, false},
+        {{1, 2, 3}, {1, 2, UINT32_MAX}, false},
+        {{UINT32_MAX, 2, 3}, {UINT32_MAX, 2, 9}, true},
+        {{UINT32_MAX, 2, 3}, {UINT32_MAX, 3, 3}, false},
+        {{UINT32_MAX, 2, 3}, {2, UINT32_MAX, 3}, false},
+        {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(phl_twins_alike(cases[i].key, cases[i].other, 3), cases[i].alike);
+        assert_int_equal(phl_twins_alike(cases[i].other, cases[i].key, 3), cases[i].alike);
+    }
+}
+
 /* One upward pass lives through changes of the active slots, and twins with it: groups must be
  * found anew when slots change, and may be kept when only blocks do. */
 static void test_changing_slots(void **unused)
@@ -267,6 +314,8 @@ static void test_changing_slots(void **unused)
         must(phl_upward_run(world.p.upward, 1, error));
         check_pass(&world.p, params);
         check_twins(&world.p, params);
+        must(phl_twins_order(&world.p.upward->twins, world.p.index, error));
+        check_order(&world.p.upward->twins, world.forest->n_levels);
         /* There are twins: few slots are active. */
         assert_true(world.p.upward->twins.n_groups < world.forest->n_subtrees);
     }
@@ -480,10 +529,11 @@ static void test_sums(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),           cmocka_unit_test(test_full),
-        cmocka_unit_test(test_changing_slots),  cmocka_unit_test(test_many_children),
-        cmocka_unit_test(test_tiny_norm),       cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_norms_and_total), cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_plain),         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_alike),         cmocka_unit_test(test_changing_slots),
+        cmocka_unit_test(test_many_children), cmocka_unit_test(test_tiny_norm),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_norms_and_total),
+        cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
