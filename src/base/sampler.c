@@ -1,7 +1,7 @@
 /* sampler.c - draws of categories, counts and partitions; see sampler.h.
  *
  * Contents: categorical, binomial and Poisson (transformed rejection, Hoermann 1993), multinomial,
- * hypergeometric (ratio of uniforms, Stadlober 1990), table counts (thinned blocks), partitions.
+ * hypergeometric (ratio of uniforms, Stadlober 1990), table counts (thinning), partitions.
  */
 #include "base/sampler.h"
 
@@ -698,13 +698,39 @@ void phl_multivariate_hypergeometric_draw(phl_rng *rng, const int64_t *colours, 
 
 /* ---- 4. Table counts ----------------------------------------------------------------------- */
 
-/* Customer i opens a table with probability p_i = a / (a + i), falling slowly.  A stretch of
- * customers s .. e-1 is drawn together.  Write the event "table" as "A or B" with A, B independent,
- * A of the lowest probability of the stretch, p_low = p_{e-1}, and B of the small probability
- * (p_i - p_low) / (1 - p_low) <= r.  The B's are found by skipping along candidates of rate r, each
- * kept with its share of r; the customers without B then have one binomial draw.  Near the start,
- * where most customers open a table, the same is done for the event "no table".  Stretches are as
- * long as gives about CANDIDATES candidates. */
+/* Customer i opens a table with probability p_i = a / (a + i).  Up to a = 1, tables are among the
+ * events of a process that is easily skipped along: with x = i + a/2, customer i has none with
+ * probability q_i = ((x - 1/2) / (x + 1/2))^a, and from s to t-1 there is none with probability
+ * ((s + (a-1)/2) / (t + (a-1)/2))^a, the product.  Tables are rarer, since
+ *     -log q_i = 2 a artanh(1 / 2x) >= 2 artanh(a / 2x) = -log(1 - p_i),
+ * artanh being convex; an event at i is a table with probability p_i / (1 - q_i), nearly 1. */
+static int64_t crt_skip(phl_rng *rng, int64_t n, double a)
+{
+    int64_t tables = 1; /* the first customer always */
+    double shift = 0.5 * (a - 1);
+    double next = 1;
+    for (;;) {
+        double past = (next + shift) * exp(phl_rng_exponential(rng) / a);
+        double customer = fmax(floor(past - shift), next);
+        if (!(customer < (double)n)) {
+            return tables;
+        }
+        /* artanh y <= y / (1 - y^2): mostly this tells without a logarithm that it is a table */
+        double x = customer + 0.5 * a;
+        double u = phl_rng_uniform(rng);
+        bool sure = u * (4 * x * (x + 0.5 * a)) < 4 * x * x - 1;
+        tables += sure || u * -expm1(a * log1p(-1 / (x + 0.5))) * (a + customer) < a;
+        next = customer + 1;
+    }
+}
+
+/* For a above 1, where tables are more frequent, a stretch of customers s .. e-1 is drawn together.
+ * Write the event "table" as "A or B" with A, B independent, A of the lowest probability of the
+ * stretch, p_low = p_{e-1}, and B of the small probability (p_i - p_low) / (1 - p_low) <= r.  The
+ * B's are found by skipping along candidates of rate r, each kept with its share of r; the
+ * customers without B then have one binomial draw.  Near the start, where most customers open a
+ * table, the same is done for the event "no table".  Stretches are as long as gives about
+ * CANDIDATES candidates. */
 #define CANDIDATES 3.0
 
 /* The number of B's among the `length` customers from s on, for the event "table" or "no table". */
@@ -768,6 +794,9 @@ int64_t phl_crt_draw(phl_rng *rng, int64_t n, double a)
 {
     if (n <= 1) {
         return n > 0;
+    }
+    if (a <= 1) {
+        return crt_skip(rng, n, a);
     }
     int64_t tables = 1; /* the first customer always */
     int64_t at = 1;

@@ -629,6 +629,12 @@ static void test_crt(void **state)
     (void)state;
     judge_crt(1, 0.5, 1000);
     judge_crt(2, 1, DRAWS);
+    judge_crt(2, 0.4, DRAWS);
+    judge_crt(3, 0.9, DRAWS);
+    judge_crt(3, 1, DRAWS);
+    judge_crt(4, 0.2, DRAWS);
+    judge_crt(5, nextafter(1, 2), DRAWS);
+    judge_crt(10, 1, DRAWS);
     judge_crt(10, 0.5, DRAWS);
     judge_crt(24, 2, DRAWS);
     judge_crt(25, 2, DRAWS);
@@ -639,7 +645,9 @@ static void test_crt(void **state)
     judge_crt(100, 1000, DRAWS);
     judge_crt(100, 1e6, DRAWS);
     judge_crt(1000, 0.01, DRAWS);
+    judge_crt(1000, 0.3, DRAWS);
     judge_crt(1000, 1, DRAWS);
+    judge_crt(1000, 1.001, DRAWS);
     judge_crt(1000, 30, DRAWS / 2);
     judge_crt(1000, 1000, DRAWS / 2);
     judge_crt(1000, 1e5, DRAWS / 2);
