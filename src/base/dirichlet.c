@@ -266,10 +266,15 @@ static double add_up(gamma_row *row, size_t count)
 
 /* ---- Dirichlet and beta -------------------------------------------------------------------- */
 
-/* The largest concentration from which on the gamma draws may be added up as plain numbers: a draw
- * of shape 0.1 is a draw of shape 1.1 times e^(-10 E), and E > 60, for which that would come near
- * the smallest double, has probability 1e-26. */
+/* The sum of concentrations from which on the gamma draws may be added up as plain numbers.  Their
+ * sum has a gamma law with that shape: a draw of shape 0.1 is a draw of shape 1.1 times e^(-10 E),
+ * and E > 60, for which that would come near the smallest double, has probability 1e-26. */
 #define PLAIN_CONCENTRATION 0.1
+
+static bool is_plain(const double *concentration, size_t count)
+{
+    return phl_sum_block(concentration, count) > PLAIN_CONCENTRATION;
+}
 
 /* Up to here the gamma draw of a concentration a is e^(-E/a) with E/a near 1e250 or above: next to
  * any larger concentration it is 0.  When all are that small, the smallest E/a takes everything: an
@@ -308,7 +313,7 @@ static void dirichlet_race(phl_rng *rng, const double *log_concentration, size_t
 
 void phl_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *p)
 {
-    if (!any_above(concentration, count, PLAIN_CONCENTRATION)) {
+    if (!is_plain(concentration, count)) {
         phl_log_dirichlet_draw(rng, concentration, count, p);
         phl_exps(p, count, p);
         return;
@@ -324,6 +329,46 @@ void phl_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count,
     double scale = 1 / total;
     for (size_t i = 0; i < count; i++) {
         p[i] *= scale;
+    }
+}
+
+/* Rows of which several go into one row of gamma draws. */
+static void draw_rows(phl_rng *rng, const double *concentration, size_t rows, size_t columns,
+                      double *p)
+{
+    gamma_row row;
+    draw_row(rng, concentration, rows * columns, &row);
+    for (size_t j = 0; j < row.n_small; j++) {
+        row.base[row.small[j]] *= row.factor[j];
+    }
+    for (size_t r = 0; r < rows; r++) {
+        const double *base = row.base + r * columns;
+        double *to = p + r * columns;
+        if (!is_plain(concentration + r * columns, columns)) {
+            phl_dirichlet_draw(rng, concentration + r * columns, columns, to);
+            continue;
+        }
+        double scale = 1 / phl_sum_block(base, columns);
+        for (size_t i = 0; i < columns; i++) {
+            to[i] = base[i] * scale;
+        }
+    }
+}
+
+void phl_dirichlet_rows_draw(phl_rng *rng, const double *concentration, size_t rows, size_t columns,
+                             double *p)
+{
+    size_t most = columns == 0 ? rows : ROW / columns;
+    most = most == 0 ? 1 : most;
+    for (size_t now; rows > 0; rows -= now) {
+        now = rows < most ? rows : most;
+        if (now == 1) {
+            phl_dirichlet_draw(rng, concentration, columns, p);
+        } else {
+            draw_rows(rng, concentration, now, columns, p);
+        }
+        concentration += now * columns;
+        p += now * columns;
     }
 }
 
@@ -360,7 +405,7 @@ void phl_log_dirichlet_draw(phl_rng *rng, const double *concentration, size_t co
         dirichlet_race(rng, log_p, count, log_p);
         return;
     }
-    bool plain = any_above(concentration, count, PLAIN_CONCENTRATION);
+    bool plain = is_plain(concentration, count);
     double total = 0;
     for (size_t begin = 0; begin < count; begin += ROW) {
         size_t now = count - begin < ROW ? count - begin : ROW;

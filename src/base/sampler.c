@@ -1,11 +1,16 @@
 /* sampler.c - draws of categories, counts and partitions; see sampler.h.
  *
  * Contents: categorical, binomial and Poisson (transformed rejection, Hoermann 1993), multinomial,
- * hypergeometric (ratio of uniforms, Stadlober 1990), table counts (thinned blocks), partitions.
+ * hypergeometric (ratio of uniforms, Stadlober 1990), table counts (thinning), partitions.
  */
 #include "base/sampler.h"
 
 #include <string.h>
+
+#include "base/clones.h"
+#include "base/factorials.h"
+#include "base/lanes.h"
+#include "base/logs.h"
 
 #define LARGEST_COUNT ((int64_t)1 << 62)
 
@@ -124,14 +129,69 @@ static double log_factorial_step(int64_t h, double j)
            (phl_stirling_rest((double)h + j) - phl_stirling_rest((double)h));
 }
 
-/* Sequential search from 0, for n p < 10 and p <= 1/2. */
+/* x^n for n >= 0. */
+static double whole_power(double x, int64_t n)
+{
+    double power = 1;
+    for (; n > 0; n /= 2) {
+        const double factor[2] = {1, x};
+        power *= factor[n % 2];
+        x *= x;
+    }
+    return power;
+}
+
+/* Number of ways to choose k of n <= PHL_FACTORIALS. */
+static double choose(int64_t n, int64_t k)
+{
+    return phl_factorial[n] / (phl_factorial[k] * phl_factorial[n - k]);
+}
+
+/* Search from the mode, which is near in any case: m, m + 1, m - 1, m + 2, ...; for n <=
+ * PHL_FACTORIALS and p <= 1/2. */
+static int64_t binomial_from_mode(phl_rng *rng, int64_t n, double p)
+{
+    double trials = (double)n;
+    double odds = p / (1 - p);
+    int64_t m = (int64_t)((trials + 1) * p);
+    double most = choose(n, m) * whole_power(p, m) * whole_power(1 - p, n - m);
+    for (;;) {
+        double left = phl_rng_uniform(rng) - most;
+        double above = most;
+        double below = most;
+        double up = (double)m;
+        double down = (double)m;
+        /* Past either end the masses are 0. */
+        while (left > 0 && above + below > 1e-25) {
+            above *= odds * (trials - up) / (up + 1);
+            up += 1;
+            left -= above;
+            if (left <= 0) {
+                return (int64_t)up;
+            }
+            below *= down / (odds * (trials - down + 1));
+            down -= 1;
+            left -= below;
+        }
+        if (left <= 0) {
+            return (int64_t)down;
+        }
+        /* The masses add up to 1 - 1e-14 and the uniform fell in the gap: again. */
+    }
+}
+
+/* Search from 0, for n p < 10. */
 static int64_t binomial_search(phl_rng *rng, int64_t n, double p)
 {
     double trials = (double)n;
     double odds = p / (1 - p);
-    double none = exp(trials * log1p(-p));
+    double none = -1;
     for (;;) {
         double left = phl_rng_uniform(rng);
+        if (left <= 1 - trials * p) { /* <= (1 - p)^n */
+            return 0;
+        }
+        none = none < 0 ? exp(trials * log1p(-p)) : none;
         double mass = none;
         int64_t k = 0;
         while (left > mass && k < n && mass > 1e-25) {
@@ -168,8 +228,6 @@ static int64_t binomial_reject(phl_rng *rng, int64_t n, double p)
     double sure = 0.92 - 4.2 / b;
     double lowest = -(double)m;
     double highest = (double)(n - m);
-    /* log of (n-m+1) p / ((m+1) q): the ratio of successive probabilities, nearly 1 at the mode. */
-    double tilt = log1p((shift + p - q) / (((double)m + 1) * q));
     for (;;) {
         double u = phl_rng_uniform(rng) - 0.5;
         double v = phl_rng_uniform(rng);
@@ -184,6 +242,9 @@ static int64_t binomial_reject(phl_rng *rng, int64_t n, double p)
         if (side >= 0.07 && v <= sure) {
             return m + (int64_t)j;
         }
+        /* log of (n-m+1) p / ((m+1) q): the ratio of successive probabilities, nearly 1 at the
+         * mode */
+        double tilt = log1p((shift + p - q) / (((double)m + 1) * q));
         double height = log(v * alpha / (a / (side * side) + b));
         if (height <= j * tilt - log_factorial_step(m, j) - log_factorial_step(n - m, -j)) {
             return m + (int64_t)j;
@@ -199,7 +260,7 @@ int64_t phl_binomial_draw(phl_rng *rng, int64_t n, double p)
     if (p >= 1) {
         return n;
     }
-    if (n <= 8) { /* one by one */
+    if (n <= 4) { /* one by one */
         int64_t successes = 0;
         for (; n > 0; n--) {
             successes += phl_rng_uniform(rng) < p;
@@ -207,74 +268,189 @@ int64_t phl_binomial_draw(phl_rng *rng, int64_t n, double p)
         return successes;
     }
     double small = p <= 0.5 ? p : 1 - p; /* exact */
-    int64_t k =
-        (double)n * small < 10 ? binomial_search(rng, n, small) : binomial_reject(rng, n, small);
+    double mean = (double)n * small;
+    int64_t k;
+    if (mean < 0.5) {
+        k = binomial_search(rng, n, small);
+    } else if (n <= PHL_FACTORIALS) {
+        k = binomial_from_mode(rng, n, small);
+    } else {
+        k = mean < 10 ? binomial_search(rng, n, small) : binomial_reject(rng, n, small);
+    }
     return p <= 0.5 ? k : n - k;
 }
 
-/* Every draw on its own, for up to FEW_OUTCOMES. */
-static void multinomial_direct(phl_rng *rng, int64_t n, const double *weights, size_t count,
-                               int64_t *counts)
+/* Weights wait in the array of counts for their turn. */
+_Static_assert(sizeof(double) == sizeof(int64_t), "weights are kept in place of counts");
+
+static inline double kept_weight(const int64_t *counts, size_t i)
 {
-    enum { CHUNK = 32 };
-    double sums[FEW_OUTCOMES];
-    double total = running_sums(weights, count, sums);
+    double weight;
+    memcpy(&weight, &counts[i], sizeof weight);
+    return weight;
+}
+
+static inline void keep_weight(int64_t *counts, size_t i, double weight)
+{
+    memcpy(&counts[i], &weight, sizeof weight);
+}
+
+/* Up to DIRECT draws are made one by one; their array is filled up to a multiple of VECTOR. */
+enum { DIRECT = 128, VECTOR = 8 };
+
+/* above[i]: how many of `draws` numbers, a multiple of VECTOR, are not below bound[i]. */
+PHL_CLONES
+static void count_above(const double *restrict u, size_t draws, const double *restrict bound,
+                        size_t count, int64_t *restrict above)
+{
+    draws -= draws % VECTOR;
     for (size_t i = 0; i < count; i++) {
-        counts[i] = 0;
-    }
-    double u[CHUNK];
-    for (size_t left = total > 0 ? (size_t)n : 0, now; left > 0; left -= now) {
-        now = left < CHUNK ? left : CHUNK;
-        phl_rng_uniforms(rng, now, u);
-        for (size_t i = 0; i < now; i++) {
-            size_t at = sums_below(sums, count, u[i] * total);
-            counts[at < count ? at : phl_categorical_search(weights, count, total)]++;
+        int64_t sum = 0;
+        for (size_t d = 0; d < draws; d++) {
+            sum += u[d] >= bound[i];
         }
+        above[i] = sum;
     }
 }
 
-/* The same for more outcomes. */
-static void multinomial_direct_many(phl_rng *rng, int64_t n, const double *weights, size_t count,
-                                    int64_t *counts)
+/* Every draw on its own, for up to FEW_OUTCOMES; weights are kept in counts. */
+static void multinomial_direct(phl_rng *rng, int64_t n, size_t count, int64_t *counts)
 {
+    double bound[FEW_OUTCOMES];
+    double u[DIRECT];
     double total = 0;
+    size_t last = 0; /* outcome with a weight: it gets all that is not below the bound before */
     for (size_t i = 0; i < count; i++) {
-        total += weights[i];
+        double weight = kept_weight(counts, i);
+        last = weight > 0 ? i : last;
+        total += weight;
+        bound[i] = total;
         counts[i] = 0;
     }
-    for (; n > 0 && total > 0; n--) {
-        counts[phl_categorical_search(weights, count, phl_rng_uniform(rng) * total)]++;
+    if (n == 0 || !(total > 0)) {
+        return;
     }
+    for (size_t i = 0; i < last; i++) {
+        bound[i] /= total;
+    }
+    size_t draws = (size_t)n;
+    phl_rng_uniforms(rng, draws, u);
+    for (; draws % VECTOR != 0; draws++) {
+        u[draws] = -1;
+    }
+    count_above(u, draws, bound, last, counts);
+    int64_t before = n;
+    for (size_t i = 0; i <= last; i++) {
+        int64_t above = counts[i];
+        counts[i] = before - above;
+        before = above;
+    }
+}
+
+/* The same for more outcomes: ascending uniforms, which are running sums of exponentials divided by
+ * the last one, are sorted in on one way along the weights. */
+static void multinomial_spaced(phl_rng *rng, int64_t n, size_t count, int64_t *counts)
+{
+    double at[DIRECT + 1];
+    double total = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        double weight = kept_weight(counts, i);
+        last = weight > 0 ? i : last;
+        total += weight;
+    }
+    size_t draws = total > 0 ? (size_t)n : 0;
+    phl_rng_exponentials(rng, draws + 1, at);
+    for (size_t d = 1; d <= draws; d++) {
+        at[d] += at[d - 1];
+    }
+    double scale = total / at[draws];
+    double sum = 0;
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += kept_weight(counts, i);
+        size_t before = done;
+        while (done < draws && (at[done] * scale < sum || i == last)) {
+            done++;
+        }
+        counts[i] = (int64_t)(done - before);
+    }
+}
+
+/* One binomial draw an outcome, from the last outcome to the first: given those behind it, outcome
+ * i takes each of the remaining draws with probability w_i / (w_0 + ... + w_i).  The first outcome
+ * with a weight has probability exactly 1, so nothing is left over, and nothing is ever subtracted.
+ * The kept weights are 0 for outcomes that are left out. */
+static void multinomial_one_by_one(phl_rng *rng, int64_t n, size_t count, const size_t *without,
+                                   size_t n_without, const double *weights, int64_t *counts)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += kept_weight(counts, i);
+        keep_weight(counts, i, sum);
+    }
+    for (size_t i = count; i-- > 0;) {
+        bool skip = n == 0;
+        for (size_t t = 0; t < n_without; t++) {
+            skip = skip || without[t] == i;
+        }
+        counts[i] = skip ? 0 : phl_binomial_draw(rng, n, weights[i] / kept_weight(counts, i));
+        n -= counts[i];
+    }
+}
+
+/* The largest kept weight and the sum of the others. */
+static size_t largest_kept(const int64_t *counts, size_t count, double *rest)
+{
+    size_t top = 0;
+    double most = kept_weight(counts, 0);
+    double sum = 0;
+    for (size_t i = 1; i < count; i++) {
+        double weight = kept_weight(counts, i);
+        bool larger = weight > most;
+        sum += larger ? most : weight;
+        top = larger ? i : top;
+        most = larger ? weight : most;
+    }
+    *rest = sum;
+    return top;
 }
 
 void phl_multinomial_draw(phl_rng *rng, int64_t n, const double *weights, size_t count,
                           int64_t *counts)
 {
-    /* Measured: a direct draw costs 4 + count/2 ns (10 + count/2 of many outcomes), a binomial
-     * about 55. */
-    double one = (count <= FEW_OUTCOMES ? 4 : 10) + 0.5 * (double)count;
-    if (count > 2 && (double)n * one <= 55 * (double)(count - 1)) {
-        if (count <= FEW_OUTCOMES) {
-            multinomial_direct(rng, n, weights, count, counts);
-        } else {
-            multinomial_direct_many(rng, n, weights, count, counts);
-        }
-        return;
-    }
-    /* From the last outcome to the first: given those behind it, outcome i takes each of the
-     * remaining draws with probability w_i / (w_0 + ... + w_i).  The first outcome with a weight
-     * has probability exactly 1, so nothing is left over, and nothing is ever subtracted.  The
-     * running sums wait in the output array. */
-    _Static_assert(sizeof(double) == sizeof(int64_t), "running sums are kept in place of counts");
-    double sum = 0;
+    /* First those outcomes, a few at most, that take a good part of what is there: then little is
+     * left to the others. */
+    enum { TOPS = 3 };
+    size_t top[TOPS];
+    int64_t taken[TOPS];
+    size_t n_tops = 0;
     for (size_t i = 0; i < count; i++) {
-        sum += weights[i];
-        memcpy(&counts[i], &sum, sizeof sum);
+        keep_weight(counts, i, weights[i]);
     }
-    for (size_t i = count; i-- > 0;) {
-        memcpy(&sum, &counts[i], sizeof sum);
-        counts[i] = weights[i] > 0 && n > 0 ? phl_binomial_draw(rng, n, weights[i] / sum) : 0;
-        n -= counts[i];
+    int64_t few = count < 8 ? 8 * (int64_t)count : 64; /* cost less one by one (measured) */
+    while (n > few && n_tops < TOPS && count > 0) {
+        double rest;
+        size_t i = largest_kept(counts, count, &rest);
+        double most = kept_weight(counts, i);
+        if (!(most > 0.25 * rest)) {
+            break;
+        }
+        int64_t others = phl_binomial_draw(rng, n, rest / (rest + most));
+        keep_weight(counts, i, 0);
+        top[n_tops] = i;
+        taken[n_tops++] = n - others;
+        n = others;
+    }
+    if (n > DIRECT) {
+        multinomial_one_by_one(rng, n, count, top, n_tops, weights, counts);
+    } else if (count > FEW_OUTCOMES) {
+        multinomial_spaced(rng, n, count, counts);
+    } else {
+        multinomial_direct(rng, n, count, counts);
+    }
+    for (size_t t = 0; t < n_tops; t++) {
+        counts[top[t]] = taken[t];
     }
 }
 
@@ -356,14 +532,91 @@ int64_t phl_negative_binomial_draw(phl_rng *rng, int64_t n, double log_p0)
     return phl_poisson_draw(rng, exp(phl_log_gamma_draw(rng, (double)n) + log_odds));
 }
 
-/* Good items among `sample`, one by one; for a small sample. */
-static int64_t hypergeometric_urn(phl_rng *rng, int64_t good, int64_t total, int64_t sample)
+/* Uniform on 0 .. bound - 1 by 32 random bits, and more if need be; as phl_rng_bounded. */
+static inline uint32_t bounded_half(phl_rng *rng, uint32_t bits, uint32_t bound)
 {
-    int64_t left = good;
-    for (; sample > 0 && left > 0; sample--, total--) {
-        left -= phl_rng_bounded(rng, (uint64_t)total) < (uint64_t)left;
+    uint64_t product = (uint64_t)bits * bound;
+    if ((uint32_t)product < bound) {
+        uint32_t threshold = (0 - bound) % bound;
+        while ((uint32_t)product < threshold) {
+            product = (phl_rng_next(rng) >> 32) * bound;
+        }
     }
-    return good - left;
+    return (uint32_t)(product >> 32);
+}
+
+/* Good items among `sample`, one by one, two by a random word; for a small sample. */
+static int64_t hypergeometric_urn(phl_rng *rng, uint32_t good, uint32_t total, uint32_t sample)
+{
+    uint32_t left = good;
+    for (; sample > 1; sample -= 2, total -= 2) {
+        uint64_t word = phl_rng_next(rng);
+        left -= bounded_half(rng, (uint32_t)word, total) < left;
+        left -= bounded_half(rng, (uint32_t)(word >> 32), total - 1) < left;
+    }
+    if (sample > 0) {
+        left -= bounded_half(rng, (uint32_t)(phl_rng_next(rng) >> 32), total) < left;
+    }
+    return (int64_t)(good - left);
+}
+
+/* a (a - 1) ... / (b (b - 1) ...), k factors each, k <= PHL_FACTORIALS and k <= a, b. */
+static double falling_ratio(double a, double b, int64_t k)
+{
+    double ratio = 1;
+    while (k >= 4) { /* up to 16 factors, which do not overflow, for one division */
+        double top = 1;
+        double bottom = 1;
+        for (int i = 0; i < 4 && k >= 4; i++, k -= 4) {
+            top *= (a * (a - 1)) * ((a - 2) * (a - 3));
+            bottom *= (b * (b - 1)) * ((b - 2) * (b - 3));
+            a -= 4;
+            b -= 4;
+        }
+        ratio *= top / bottom;
+    }
+    double top = 1;
+    double bottom = 1;
+    for (; k > 0; k--) {
+        top *= a;
+        bottom *= b;
+        a -= 1;
+        b -= 1;
+    }
+    return ratio * (top / bottom);
+}
+
+/* Search from the mode; sample <= good <= bad, sample <= PHL_FACTORIALS. */
+static int64_t hypergeometric_from_mode(phl_rng *rng, int64_t good, int64_t bad, int64_t sample)
+{
+    double marked = (double)good;
+    double taken = (double)sample;
+    double others = (double)bad;
+    double spare = (double)(bad - sample);
+    int64_t m = (int64_t)((taken + 1) * ((marked + 1) / (marked + others + 2)));
+    double most = choose(sample, m) * falling_ratio(marked, marked + others, m) *
+                  falling_ratio(others, marked + others - (double)m, sample - m);
+    for (;;) {
+        double left = phl_rng_uniform(rng) - most;
+        double above = most;
+        double below = most;
+        double up = (double)m;
+        double down = (double)m;
+        while (left > 0 && above + below > 1e-25) {
+            above *= (marked - up) * (taken - up) / ((up + 1) * (spare + up + 1));
+            up += 1;
+            left -= above;
+            if (left <= 0) {
+                return (int64_t)up;
+            }
+            below *= down * (spare + down) / ((marked - down + 1) * (taken - down + 1));
+            down -= 1;
+            left -= below;
+        }
+        if (left <= 0) {
+            return (int64_t)down;
+        }
+    }
 }
 
 /* Stadlober's ratio of uniforms with a table mountain hat; good <= bad, sample <= total / 2.
@@ -419,8 +672,14 @@ int64_t phl_hypergeometric_draw(phl_rng *rng, int64_t good, int64_t bad, int64_t
     int64_t few = sample < total - sample ? sample : total - sample;
     int64_t marked = few < small ? small : few;
     int64_t taken = few < small ? few : small;
-    int64_t overlap = taken <= 44 ? hypergeometric_urn(rng, marked, total, taken)
-                                  : hypergeometric_reject(rng, marked, total - marked, taken);
+    int64_t overlap;
+    if (taken <= 24 && total <= UINT32_MAX) {
+        overlap = hypergeometric_urn(rng, (uint32_t)marked, (uint32_t)total, (uint32_t)taken);
+    } else if (taken <= PHL_FACTORIALS) {
+        overlap = hypergeometric_from_mode(rng, marked, total - marked, taken);
+    } else {
+        overlap = hypergeometric_reject(rng, marked, total - marked, taken);
+    }
     if (few != sample) { /* drawn: those of the smaller colour left behind */
         overlap = small - overlap;
     }
@@ -443,13 +702,39 @@ void phl_multivariate_hypergeometric_draw(phl_rng *rng, const int64_t *colours, 
 
 /* ---- 4. Table counts ----------------------------------------------------------------------- */
 
-/* Customer i opens a table with probability p_i = a / (a + i), falling slowly.  A stretch of
- * customers s .. e-1 is drawn together.  Write the event "table" as "A or B" with A, B independent,
- * A of the lowest probability of the stretch, p_low = p_{e-1}, and B of the small probability
- * (p_i - p_low) / (1 - p_low) <= r.  The B's are found by skipping along candidates of rate r, each
- * kept with its share of r; the customers without B then have one binomial draw.  Near the start,
- * where most customers open a table, the same is done for the event "no table".  Stretches are as
- * long as gives about CANDIDATES candidates. */
+/* Customer i opens a table with probability p_i = a / (a + i).  Up to a = 1, tables are among the
+ * events of a process that is easily skipped along: with x = i + a/2, customer i has none with
+ * probability q_i = ((x - 1/2) / (x + 1/2))^a, and from s to t-1 there is none with probability
+ * ((s + (a-1)/2) / (t + (a-1)/2))^a, the product.  Tables are rarer, since
+ *     -log q_i = 2 a artanh(1 / 2x) >= 2 artanh(a / 2x) = -log(1 - p_i),
+ * artanh being convex; an event at i is a table with probability p_i / (1 - q_i), nearly 1. */
+static int64_t crt_skip(phl_rng *rng, int64_t n, double a)
+{
+    int64_t tables = 1; /* the first customer always */
+    double shift = 0.5 * (a - 1);
+    double next = 1;
+    for (;;) {
+        double past = (next + shift) * exp(phl_rng_exponential(rng) / a);
+        double customer = fmax(floor(past - shift), next);
+        if (!(customer < (double)n)) {
+            return tables;
+        }
+        /* artanh y <= y / (1 - y^2): mostly this tells without a logarithm that it is a table */
+        double x = customer + 0.5 * a;
+        double u = phl_rng_uniform(rng);
+        bool sure = u * (4 * x * (x + 0.5 * a)) < 4 * x * x - 1;
+        tables += sure || u * -expm1(a * log1p(-1 / (x + 0.5))) * (a + customer) < a;
+        next = customer + 1;
+    }
+}
+
+/* For a above 1, where tables are more frequent, a stretch of customers s .. e-1 is drawn together.
+ * Write the event "table" as "A or B" with A, B independent, A of the lowest probability of the
+ * stretch, p_low = p_{e-1}, and B of the small probability (p_i - p_low) / (1 - p_low) <= r.  The
+ * B's are found by skipping along candidates of rate r, each kept with its share of r; the
+ * customers without B then have one binomial draw.  Near the start, where most customers open a
+ * table, the same is done for the event "no table".  Stretches are as long as gives about
+ * CANDIDATES candidates. */
 #define CANDIDATES 3.0
 
 /* The number of B's among the `length` customers from s on, for the event "table" or "no table". */
@@ -513,6 +798,9 @@ int64_t phl_crt_draw(phl_rng *rng, int64_t n, double a)
 {
     if (n <= 1) {
         return n > 0;
+    }
+    if (a <= 1) {
+        return crt_skip(rng, n, a);
     }
     int64_t tables = 1; /* the first customer always */
     int64_t at = 1;

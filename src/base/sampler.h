@@ -35,6 +35,11 @@ double phl_beta_draw(phl_rng *rng, double a, double b);
  * the same array as concentration, here and below. */
 void phl_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *p);
 
+/* The same for `rows` rows of `columns` concentrations each, one behind the other, which is faster
+ * than one by one. */
+void phl_dirichlet_rows_draw(phl_rng *rng, const double *concentration, size_t rows, size_t columns,
+                             double *p);
+
 /* Logarithms of p ~ Dirichlet(concentration).  Outcomes of concentration 0 get -inf; when all are 0
  * there is no such distribution and all get -inf. */
 void phl_log_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *log_p);
@@ -107,7 +112,7 @@ void phl_multivariate_hypergeometric_draw(phl_rng *rng, const int64_t *colours, 
 
 /* Tables of a Chinese restaurant after n customers with concentration a > 0 (Antoniak's law): the
  * sum over i = 0 .. n-1 of independent Bernoulli(a / (a + i)).  1 <= result <= n when n > 0.
- * Work grows like sqrt(a) log n, not like n. */
+ * Work grows like a log n up to a = 1, beyond like sqrt(a) log n, not like n. */
 int64_t phl_crt_draw(phl_rng *rng, int64_t n, double a);
 
 /* The same with log a, of any magnitude. */

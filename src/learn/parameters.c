@@ -126,18 +126,18 @@ static void draw_base(phl_gibbs *gibbs)
 {
     size_t c = gibbs->params->states;
     const int64_t *counts = core_counts(gibbs);
-    double *tables = gibbs->log_row; /* [C] */
-    double all = 0.0;
+    double *tables = gibbs->log_row, *log_base = gibbs->log_row + c; /* [C] each */
+    double all = 0.0, log_alpha = log(gibbs->alpha);
     for (size_t j = 0; j < c; j++) {
         tables[j] = 0.0;
+        log_base[j] = log_alpha + gibbs->log_lambda0[j];
     }
+    phl_rng rng;
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_TABLES, 0, &rng);
     for (size_t z = 0; z < core_cells(gibbs); z++) {
-        phl_rng rng;
-        phl_gibbs_rng(gibbs, PHL_PURPOSE_TABLES, z, &rng);
         for (size_t j = 0; j < c; j++) {
             if (counts[z * c + j] > 0) {
-                double drawn = (double)phl_crt_draw_log(&rng, counts[z * c + j],
-                                                        log(gibbs->alpha) + gibbs->log_lambda0[j]);
+                double drawn = (double)phl_crt_draw_log(&rng, counts[z * c + j], log_base[j]);
                 tables[j] += drawn;
                 all += drawn;
             }
@@ -149,7 +149,6 @@ static void draw_base(phl_gibbs *gibbs)
     for (size_t j = 0; j < c; j++) {
         tables[j] += gibbs->alpha0 / (double)c;
     }
-    phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX - 2, &rng);
     phl_log_dirichlet_draw(&rng, tables, c, gibbs->log_lambda0);
     if (gibbs->options.update_concentration) {
@@ -161,68 +160,89 @@ static void draw_base(phl_gibbs *gibbs)
  * Tables
  * ------------------------------------------------------------------------------------------- */
 
-/* A row of a table from Dir(concentration + counts). */
-static void draw_row(phl_gibbs *gibbs, phl_rng *rng, double concentration, const int64_t *counts,
-                     size_t n, double *row)
+/* Rows of a table from Dir(concentration + counts), one behind the other. */
+static void draw_rows(phl_rng *rng, double concentration, const int64_t *counts, size_t rows,
+                      size_t columns, double *table)
 {
-    double *parameters = gibbs->log_row;
-    for (size_t i = 0; i < n; i++) {
-        parameters[i] = concentration + (double)counts[i];
+    for (size_t i = 0; i < rows * columns; i++) {
+        table[i] = concentration + (double)counts[i];
     }
-    phl_dirichlet_draw(rng, parameters, n, row);
+    phl_dirichlet_rows_draw(rng, table, rows, columns, table);
 }
 
 /* b: labels of the forest, and all others as one. */
-static void draw_emission(phl_gibbs *gibbs, size_t j)
+static phl_status draw_emission(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states, seen = gibbs->n_seen, rows = (size_t)params->labels + 1;
+    size_t n = seen + (seen < rows);
     const uint32_t *order = gibbs->label_order;
-    double beta = gibbs->options.beta, *parameters = gibbs->log_row;
+    double beta = gibbs->options.beta;
+    phl_status status =
+        phl_grow(&gibbs->weights, &gibbs->weight_capacity, c * n, sizeof *gibbs->weights, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    double *table = gibbs->weights; /* [C][n] */
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < c; j++) {
+            table[j * n + i] = i < seen ? beta + (double)gibbs->counts.emission[order[i] * c + j]
+                                        : beta * (double)(rows - seen);
+        }
+    }
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_EMISSION, j, &rng);
-    for (size_t i = 0; i < seen; i++) {
-        parameters[i] = beta + (double)gibbs->counts.emission[order[i] * c + j];
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_EMISSION, 0, &rng);
+    phl_dirichlet_rows_draw(&rng, table, c, n, table);
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < c; j++) {
+            params->emission[order[i] * c + j] =
+                i < seen ? table[j * n + i] : table[j * n + seen] / (double)(rows - seen);
+        }
     }
-    parameters[seen] = beta * (double)(rows - seen);
-    phl_dirichlet_draw(&rng, parameters, seen + (seen < rows), parameters);
-    for (size_t i = 0; i < seen; i++) {
-        params->emission[order[i] * c + j] = parameters[i];
+    for (size_t j = 0; j < c; j++) {
+        gibbs->unseen_mass[j] = seen < rows ? table[j * n + seen] : 0.0;
     }
-    gibbs->unseen_mass[j] = parameters[seen];
-    for (size_t i = seen; i < rows; i++) {
-        params->emission[order[i] * c + j] = parameters[seen] / (double)(rows - seen);
-    }
+    return PHL_OK;
 }
 
-static void draw_prior(phl_gibbs *gibbs, size_t l)
+/* pi of the slots with leaves, or of those without; rows that follow one another go together. */
+static void draw_prior(phl_gibbs *gibbs, bool has_leaf)
 {
-    size_t c = gibbs->params->states;
-    phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_PRIOR, l, &rng);
-    draw_row(gibbs, &rng, gibbs->options.gamma, gibbs->counts.prior + l * c, c,
-             gibbs->params->prior + l * c);
+    size_t c = gibbs->params->states, slots = gibbs->params->slots, end;
+    for (size_t l = 0; l < slots; l = end) {
+        bool wanted = (gibbs->has_leaf[l] != 0) == has_leaf;
+        end = l + 1;
+        while (end < slots && gibbs->has_leaf[end] == gibbs->has_leaf[l]) {
+            end++;
+        }
+        if (wanted) {
+            phl_rng rng;
+            phl_gibbs_rng(gibbs, PHL_PURPOSE_PRIOR, l, &rng);
+            draw_rows(&rng, gibbs->options.gamma, gibbs->counts.prior + l * c, end - l, c,
+                      gibbs->params->prior + l * c);
+        }
+    }
 }
 
+/* lambda by cell.  A base alpha lambda0 may round to 0, as its p would.  An alpha far below 1 gives
+ * a cell without counts all to one state, so 1e-100 serves for any smaller one. */
 static void draw_core(phl_gibbs *gibbs)
 {
     size_t c = gibbs->params->states;
     const int64_t *counts = core_counts(gibbs);
-    double *parameters = gibbs->log_row;
+    double *base = gibbs->log_row, *core = gibbs->params->core;
+    double log_alpha = log(fmax(gibbs->alpha, 1e-100));
+    for (size_t j = 0; j < c; j++) {
+        base[j] = exp(log_alpha + gibbs->log_lambda0[j]);
+    }
     for (size_t z = 0; z < gibbs->params->core_rows; z++) {
-        phl_rng rng;
-        phl_gibbs_rng(gibbs, PHL_PURPOSE_CORE, z, &rng);
         for (size_t j = 0; j < c; j++) {
-            /* log(alpha lambda0 + n): lambda0 may lie below the smallest double */
-            double base = log(gibbs->alpha) + gibbs->log_lambda0[j];
-            double n = (double)counts[z * c + j];
-            parameters[j] = n > 0.0 ? phl_log_add(base, log(n)) : base;
-        }
-        phl_log_dirichlet_draw_log(&rng, parameters, c, parameters);
-        for (size_t j = 0; j < c; j++) {
-            gibbs->params->core[z * c + j] = exp(parameters[j]);
+            core[z * c + j] = base[j] + (double)counts[z * c + j];
         }
     }
+    phl_rng rng;
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_CORE, 0, &rng);
+    phl_dirichlet_rows_draw(&rng, core, gibbs->params->core_rows, c, core);
 }
 
 /* o by slot: the condition "not all absent" is lifted by adding r ~ NegBin(N, 1 - p0) rejected
@@ -234,29 +254,21 @@ static void draw_shape(phl_gibbs *gibbs)
     double gamma = gibbs->options.gamma;
     phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_SHAPES, 0, &rng);
-    double log_p0 = 0.0;
+    double p0 = 1.0;
     for (size_t l = 0; l < params->slots; l++) {
-        log_p0 += log(params->shape[3 * l]);
+        p0 *= params->shape[3 * l];
     }
     int64_t internal = (int64_t)(counts->shape[0] + counts->shape[1] + counts->shape[2] + 0.5);
     double rejected =
-        internal == 0 ? 0.0 : (double)phl_negative_binomial_draw(&rng, internal, log_p0);
-    for (size_t l = 0; l < params->slots; l++) {
-        double parameters[3];
-        for (int k = 0; k < 3; k++) {
-            parameters[k] = gamma + counts->shape[3 * l + (size_t)k] + (k == 0 ? rejected : 0.0);
-        }
-        phl_gibbs_rng(gibbs, PHL_PURPOSE_SHAPES, l + 1, &rng);
-        phl_log_dirichlet_draw(&rng, parameters, 3, parameters);
-        for (int k = 0; k < 3; k++) {
-            params->shape[3 * l + (size_t)k] = exp(parameters[k]);
-        }
+        internal == 0 ? 0.0 : (double)phl_negative_binomial_draw(&rng, internal, log(p0));
+    for (size_t i = 0; i < 3 * (size_t)params->slots; i++) {
+        params->shape[i] = gamma + counts->shape[i] + (i % 3 == 0 ? rejected : 0.0);
     }
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_SHAPES, 1, &rng);
+    phl_dirichlet_rows_draw(&rng, params->shape, params->slots, 3, params->shape);
     double kinds[2] = {gamma + counts->root_kind[0], gamma + counts->root_kind[1]};
     phl_gibbs_rng(gibbs, PHL_PURPOSE_SHAPES, UINT64_MAX, &rng);
-    phl_log_dirichlet_draw(&rng, kinds, 2, kinds);
-    params->root_kind[0] = exp(kinds[0]);
-    params->root_kind[1] = exp(kinds[1]);
+    phl_dirichlet_draw(&rng, kinds, 2, params->root_kind);
 }
 
 phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error)
@@ -272,26 +284,19 @@ phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error)
     }
     draw_base(gibbs);
     draw_core(gibbs);
-    for (size_t l = 0; l < params->slots; l++) {
-        if (gibbs->has_leaf[l]) {
-            draw_prior(gibbs, l);
-        } else {
-            for (size_t j = 0; j < c; j++) {
-                params->prior[l * c + j] = 1.0 / (double)c;
-            }
-        }
+    for (size_t i = 0; i < params->slots * c; i++) {
+        params->prior[i] = 1.0 / (double)c; /* of slots without leaves */
     }
-    for (size_t j = 0; j < c; j++) {
-        draw_emission(gibbs, j);
+    draw_prior(gibbs, true);
+    phl_status status = draw_emission(gibbs, error);
+    if (status != PHL_OK) {
+        return status;
     }
     for (uint32_t a = 0; params->soft && a < params->n_modes; a++) {
         phl_mode *mode = &params->modes[a];
-        for (size_t q = 0; q <= c; q++) {
-            phl_gibbs_rng(gibbs, PHL_PURPOSE_MODE, (uint64_t)a << 32 | q, &rng);
-            draw_row(gibbs, &rng, gibbs->options.delta / mode->size,
-                     gibbs->counts.mode[a] + q * mode->size, mode->size,
-                     mode->matrix + q * mode->size);
-        }
+        phl_gibbs_rng(gibbs, PHL_PURPOSE_MODE, a, &rng);
+        draw_rows(&rng, gibbs->options.delta / mode->size, gibbs->counts.mode[a], c + 1, mode->size,
+                  mode->matrix);
     }
     draw_shape(gibbs);
     phl_params_complete(params);
@@ -310,11 +315,7 @@ void phl_gibbs_expand(phl_gibbs *gibbs)
     }
     uint64_t now = gibbs->iteration;
     gibbs->iteration = gibbs->drawn_in; /* its random numbers */
-    for (size_t l = 0; l < params->slots; l++) {
-        if (!gibbs->has_leaf[l]) {
-            draw_prior(gibbs, l);
-        }
-    }
+    draw_prior(gibbs, false);
     for (size_t j = 0; j < c && seen + 1 < rows; j++) {
         phl_rng rng;
         phl_gibbs_rng(gibbs, PHL_PURPOSE_UNSEEN, j, &rng);

@@ -229,6 +229,97 @@ static void test_dirichlet_rows(void **state)
     }
 }
 
+/* Rows of a table: the margins of three of them, one so small that it is drawn apart, and that two
+ * neighbours are independent. */
+static void test_dirichlet_table(void **state)
+{
+    (void)state;
+    enum { ROWS = 60, COLUMNS = 4, TINY = 31 };
+    const double plain[2][COLUMNS] = {{1, 0.2, 3.5, 0.6}, {40, 0.1, 0.1, 1}};
+    const double tiny[COLUMNS] = {0.01, 0.02, 0, 0.04};
+    const size_t place[2] = {30, 59}; /* of plain rows; 32 are drawn together */
+    double a[ROWS * COLUMNS];
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) {
+        size_t r = i / COLUMNS;
+        a[i] = r == TINY ? tiny[i % COLUMNS] : plain[r % 2][i % COLUMNS];
+    }
+    static check_bins bins[2][COLUMNS];
+    static check_bins winner;
+    static check_bins both;
+    double mass[COLUMNS + 1] = {0};
+    double rest = 1;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            const double *row = plain[place[k] % 2];
+            double pair[2] = {row[i], row[0] + row[1] + row[2] + row[3] - row[i]};
+            double reach = logit_reach(pair[0], pair[1]);
+            check_bins_continuous(&bins[k][i], beta_cdf, pair, -reach, reach);
+        }
+        double pair[2] = {tiny[i], 0.07 - tiny[i]}; /* half of all goes to outcome i */
+        mass[i] = tiny[i] > 0 ? 1 - beta_cdf(0, pair) : 0;
+        rest -= mass[i];
+    }
+    mass[COLUMNS] = rest;
+    check_bins_discrete(&winner, 0, mass, COLUMNS + 1, 80);
+    const double first[2] = {1, 4.3}; /* rows 0 and 2: is the first share above 1/5? */
+    double above = 1 - beta_cdf(log(0.25), first);
+    const double four[4] = {(1 - above) * (1 - above), above * (1 - above), above * (1 - above),
+                            above * above};
+    check_bins_discrete(&both, 0, four, 4, 80);
+    phl_rng rng = next_stream();
+    for (int draw = 0; draw < DRAWS / 10; draw++) {
+        double p[ROWS * COLUMNS];
+        phl_dirichlet_rows_draw(&rng, a, ROWS, COLUMNS, p);
+        for (size_t i = 0; i < COLUMNS; i++) {
+            for (size_t k = 0; k < 2; k++) {
+                double one = p[place[k] * COLUMNS + i];
+                double sum = 0;
+                for (size_t other = 0; other < COLUMNS; other++) {
+                    sum += other == i ? 0 : p[place[k] * COLUMNS + other];
+                }
+                check_bins_add(&bins[k][i], log(one / sum));
+            }
+        }
+        size_t most = COLUMNS;
+        for (size_t i = 0; i < COLUMNS; i++) {
+            most = p[TINY * COLUMNS + i] > 0.5 ? i : most;
+        }
+        check_bins_add(&winner, (double)most);
+        check_bins_add(&both, (p[0] > 0.2) + 2 * (p[2 * COLUMNS] > 0.2));
+    }
+    for (size_t i = 0; i < COLUMNS; i++) {
+        check_bins_judge(&bins[0][i], seed, "table, row 30 at %zu", i);
+        check_bins_judge(&bins[1][i], seed, "table, row 59 at %zu", i);
+    }
+    check_bins_judge(&winner, seed, "table, a row of small ones");
+    check_bins_judge(&both, seed, "table, two rows");
+}
+
+/* Numbers of rows and columns at which loops change, and results in the place of arguments. */
+static void test_dirichlet_table_ends(void **state)
+{
+    (void)state;
+    const size_t columns[] = {0, 1, 2, 5, 63, 64, 65, 127, 128, 129};
+    for (size_t l = 0; l < COUNT(columns); l++) {
+        for (size_t rows = 0; rows < 30; rows += 1 + rows / 4) {
+            static double a[30 * 129];
+            static double p[30 * 129];
+            for (size_t i = 0; i < rows * columns[l]; i++) {
+                a[i] = i % 5 == 3 ? 0 : i % 11 == 0 ? 1e-5 : (double)(i % 7) + 0.4;
+            }
+            phl_rng first = next_stream();
+            phl_rng second = first;
+            phl_dirichlet_rows_draw(&first, a, rows, columns[l], p);
+            phl_dirichlet_rows_draw(&second, a, rows, columns[l], a);
+            assert_memory_equal(p, a, rows * columns[l] * sizeof *p);
+            for (size_t r = 0; r < rows && columns[l] > 1; r++) {
+                double sum = phl_sum(p + r * columns[l], columns[l]);
+                assert_true(fabs(sum - 1) < 1e-13);
+            }
+        }
+    }
+}
+
 /* Lengths at which loops change, zeros, and results in the place of arguments. */
 static void test_dirichlet_ends(void **state)
 {
@@ -324,9 +415,10 @@ int main(int argc, char **argv)
         cmocka_set_test_filter(argv[2]);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gamma),          cmocka_unit_test(test_beta),
-        cmocka_unit_test(test_dirichlet),      cmocka_unit_test(test_dirichlet_rows),
-        cmocka_unit_test(test_dirichlet_ends), cmocka_unit_test(test_dirichlet_tiny),
+        cmocka_unit_test(test_gamma),           cmocka_unit_test(test_beta),
+        cmocka_unit_test(test_dirichlet),       cmocka_unit_test(test_dirichlet_rows),
+        cmocka_unit_test(test_dirichlet_table), cmocka_unit_test(test_dirichlet_table_ends),
+        cmocka_unit_test(test_dirichlet_ends),  cmocka_unit_test(test_dirichlet_tiny),
     };
     return cmocka_run_group_tests_name("dirichlet", tests, NULL, NULL) != 0;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/factorials.h"
 #include "base/sampler.h"
 #include "check.h"
 
@@ -210,8 +211,21 @@ static void test_binomial(void **state)
     (void)state;
     judge_binomial(1, 0.3);
     judge_binomial(2, 0.5);
+    judge_binomial(4, 0.9);
+    judge_binomial(5, 0.09);
+    judge_binomial(5, 0.1);
+    judge_binomial(5, 0.5);
     judge_binomial(7, 0.9);
     judge_binomial(20, 0.5);
+    judge_binomial(40, 1e-3);
+    judge_binomial(PHL_FACTORIALS, 0.0029);
+    judge_binomial(PHL_FACTORIALS, 0.003);
+    judge_binomial(PHL_FACTORIALS, 0.1);
+    judge_binomial(PHL_FACTORIALS, 0.5);
+    judge_binomial(PHL_FACTORIALS, 0.997);
+    judge_binomial(PHL_FACTORIALS + 1, 0.01);
+    judge_binomial(PHL_FACTORIALS + 1, 0.1);
+    judge_binomial(PHL_FACTORIALS + 1, 0.5);
     judge_binomial(9, 0.2);
     judge_binomial(25, 0.4);
     judge_binomial(25, 0.6);
@@ -226,6 +240,9 @@ static void test_binomial(void **state)
     judge_binomial(1000000, 0.3);
     judge_binomial(1000000000, 1e-8);
     judge_binomial(1000000000, 0.37);
+    judge_binomial(1000000000000, 1e-14);
+    judge_binomial(1000000000000, 3e-12);
+    judge_binomial(1000000000000, 2e-9);
     judge_binomial(HUGE_COUNT, 1e-19);
     judge_binomial(HUGE_COUNT, 0x1p-58);
     judge_binomial(HUGE_COUNT, 1e-10);
@@ -238,6 +255,17 @@ static void test_binomial(void **state)
     assert_true(phl_binomial_draw(&rng, HUGE_COUNT, 0) == 0);
     assert_true(phl_binomial_draw(&rng, HUGE_COUNT, 1) == HUGE_COUNT);
     assert_true(phl_binomial_draw(&rng, HUGE_COUNT, 5e-324) == 0);
+}
+
+static void test_factorials(void **state)
+{
+    (void)state;
+    double product = 1; /* exact up to 22!, later within rounding */
+    for (int n = 0; n <= PHL_FACTORIALS; n++) {
+        product *= n > 0 ? n : 1;
+        check_close(phl_factorial[n], product, n <= 22 ? 0 : 1e-14);
+    }
+    assert_true(isinf(product * (PHL_FACTORIALS + 1)));
 }
 
 static void test_poisson(void **state)
@@ -329,8 +357,10 @@ static void judge_multinomial_joint(int64_t n, const double *w)
                      w[2]);
 }
 
-/* Of many outcomes: one count, and the sum of three, are binomial. */
-static void judge_multinomial_margins(size_t outcomes, int64_t n, int draws)
+/* Of many outcomes: one count, and the sum of three, are binomial.  With first > 0 outcomes 0
+ * and 17 have shares `first` and `other` of all. */
+static void judge_multinomial_tops(size_t outcomes, int64_t n, double first, double other,
+                                   int draws)
 {
     enum { MOST = 40 };
     double w[MOST];
@@ -338,6 +368,12 @@ static void judge_multinomial_margins(size_t outcomes, int64_t n, int draws)
     for (size_t i = 0; i < outcomes; i++) {
         w[i] = i % 5 == 4 ? 0 : 1e-3 * (double)(i + 1);
         total += w[i];
+    }
+    if (first > 0) {
+        double rest = total - w[0] - w[17];
+        w[0] = first / (1 - first - other) * rest;
+        w[17] = other / (1 - first - other) * rest;
+        total = rest + w[0] + w[17];
     }
     double v[2][2] = {{(double)n, w[17] / total}, {(double)n, (w[0] + w[8] + w[18]) / total}};
     static check_bins bins[2];
@@ -358,9 +394,15 @@ static void judge_multinomial_margins(size_t outcomes, int64_t n, int draws)
         check_bins_add(&bins[0], (double)(counts[17] - (int64_t)origin[0]));
         check_bins_add(&bins[1], (double)(counts[0] + counts[8] + counts[18] - (int64_t)origin[1]));
     }
-    check_bins_judge(&bins[0], seed, "multinomial %lld over %zu, one", (long long)n, outcomes);
-    check_bins_judge(&bins[1], seed, "multinomial %lld over %zu, sum of three", (long long)n,
-                     outcomes);
+    check_bins_judge(&bins[0], seed, "multinomial %lld over %zu %g %g, one", (long long)n, outcomes,
+                     first, other);
+    check_bins_judge(&bins[1], seed, "multinomial %lld over %zu %g %g, sum of three", (long long)n,
+                     outcomes, first, other);
+}
+
+static void judge_multinomial_margins(size_t outcomes, int64_t n, int draws)
+{
+    judge_multinomial_tops(outcomes, n, 0, 0, draws);
 }
 
 static void test_multinomial(void **state)
@@ -368,12 +410,24 @@ static void test_multinomial(void **state)
     (void)state;
     const double w[3] = {0.2, 1, 0.5};
     const double gap[3] = {3, 0, 1};
+    const double flat[3] = {1, 1, 1};
     judge_multinomial_joint(1, w);
     judge_multinomial_joint(3, w);
     judge_multinomial_joint(4, gap);
     judge_multinomial_joint(5, w);
     judge_multinomial_joint(20, w);
     judge_multinomial_joint(20, gap);
+    judge_multinomial_joint(24, w);
+    judge_multinomial_joint(25, w);
+    judge_multinomial_joint(25, flat);
+    judge_multinomial_joint(30, gap);
+    const int64_t around[] = {64, 65, 128, 129, 1000, 10000000000};
+    for (size_t i = 0; i < COUNT(around); i++) {
+        judge_multinomial_tops(20, around[i], 0.7, 0.1, DRAWS / 4);
+        judge_multinomial_tops(20, around[i], 0.01, 0.9899, DRAWS / 4);
+        judge_multinomial_tops(40, around[i], 0.3, 0.3, DRAWS / 4);
+        judge_multinomial_margins(40, around[i], DRAWS / 4);
+    }
     judge_multinomial_margins(20, 10, DRAWS);
     judge_multinomial_margins(20, 60, DRAWS / 2);
     judge_multinomial_margins(20, 80, DRAWS / 2);
@@ -396,8 +450,16 @@ static void test_multinomial(void **state)
     phl_multinomial_draw(&rng, 5, w, 0, counts);
     const double small[3] = {0, 4.9406564584124654e-324, 0};
     int64_t all[3];
-    phl_multinomial_draw(&rng, HUGE_COUNT, small, 3, all);
-    assert_true(all[1] == HUGE_COUNT);
+    const int64_t draws[] = {3, 100, HUGE_COUNT};
+    for (size_t i = 0; i < COUNT(draws); i++) {
+        phl_multinomial_draw(&rng, draws[i], small, 3, all);
+        assert_true(all[0] == 0 && all[1] == draws[i] && all[2] == 0);
+    }
+    double many[40] = {0};
+    int64_t of_many[40];
+    many[20] = small[1];
+    phl_multinomial_draw(&rng, 50, many, 40, of_many);
+    assert_true(of_many[20] == 50);
 }
 
 static void judge_hypergeometric(int64_t good, int64_t bad, int64_t sample)
@@ -432,6 +494,20 @@ static void test_hypergeometric(void **state)
     judge_hypergeometric(60, 50, 90);
     judge_hypergeometric(80, 43, 41);
     judge_hypergeometric(43, 90, 70);
+    judge_hypergeometric(40, 24, 30); /* one by one, and by search */
+    judge_hypergeometric(40, 25, 30);
+    judge_hypergeometric(25, 25, 25);
+    judge_hypergeometric(25, 100000, 100);
+    judge_hypergeometric(30, 4000000000, 400000000);
+    judge_hypergeometric(1, UINT32_MAX - 1, 2000000000);
+    judge_hypergeometric(20, UINT32_MAX - 20, 2000000000);
+    judge_hypergeometric(20, UINT32_MAX - 19, 2000000000);
+    judge_hypergeometric(1, UINT32_MAX, 2000000000);
+    judge_hypergeometric(PHL_FACTORIALS, 1000, 300);
+    judge_hypergeometric(PHL_FACTORIALS + 1, 1000, 300);
+    judge_hypergeometric(PHL_FACTORIALS, PHL_FACTORIALS, PHL_FACTORIALS);
+    judge_hypergeometric(PHL_FACTORIALS, HUGE_COUNT / 2, HUGE_COUNT / 4);
+    judge_hypergeometric(1000000000000, PHL_FACTORIALS, 990000000000);
     judge_hypergeometric(1000, 1000, 1000);
     judge_hypergeometric(14, 1000000, 500000);
     judge_hypergeometric(1000, 1000000000, 1000000);
@@ -553,6 +629,12 @@ static void test_crt(void **state)
     (void)state;
     judge_crt(1, 0.5, 1000);
     judge_crt(2, 1, DRAWS);
+    judge_crt(2, 0.4, DRAWS);
+    judge_crt(3, 0.9, DRAWS);
+    judge_crt(3, 1, DRAWS);
+    judge_crt(4, 0.2, DRAWS);
+    judge_crt(5, nextafter(1, 2), DRAWS);
+    judge_crt(10, 1, DRAWS);
     judge_crt(10, 0.5, DRAWS);
     judge_crt(24, 2, DRAWS);
     judge_crt(25, 2, DRAWS);
@@ -563,7 +645,9 @@ static void test_crt(void **state)
     judge_crt(100, 1000, DRAWS);
     judge_crt(100, 1e6, DRAWS);
     judge_crt(1000, 0.01, DRAWS);
+    judge_crt(1000, 0.3, DRAWS);
     judge_crt(1000, 1, DRAWS);
+    judge_crt(1000, 1.001, DRAWS);
     judge_crt(1000, 30, DRAWS / 2);
     judge_crt(1000, 1000, DRAWS / 2);
     judge_crt(1000, 1e5, DRAWS / 2);
@@ -724,6 +808,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_categorical),
         cmocka_unit_test(test_binomial),
+        cmocka_unit_test(test_factorials),
         cmocka_unit_test(test_poisson),
         cmocka_unit_test(test_negative_binomial),
         cmocka_unit_test(test_multinomial),
