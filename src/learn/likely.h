@@ -11,7 +11,7 @@
 #include "learn/choices.h"
 
 /* Occurrences of a group that are drawn one by one before it is looked at in this way. */
-enum { PHL_LIKELY_AFTER = 2 };
+enum { PHL_LIKELY_AFTER = 1 };
 
 typedef struct phl_likely_group {
     uint32_t met; /* occurrences so far, up to PHL_LIKELY_AFTER + 1: then all below is valid */

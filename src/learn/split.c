@@ -534,7 +534,8 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
     const phl_params *params = gibbs->params;
     size_t c = params->states;
     size_t most = 2 * (params->core_rows > c ? params->core_rows : c);
-    size_t pools = gibbs->index->n_pairs * gibbs->upward->width;
+    const phl_twins *twins = &gibbs->upward->twins;
+    size_t width = gibbs->upward->width, pools = gibbs->index->n_pairs * width;
     phl_status status = prepare_shares(gibbs, error);
     if (status == PHL_OK) {
         status =
@@ -555,10 +556,14 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    memset(gibbs->pool, 0, pools * sizeof *gibbs->pool);
+    for (size_t i = 0; i < twins->sent_level[gibbs->index->forest->n_levels]; i++) {
+        memset(gibbs->pool + twins->sent[i] * width, 0, width * sizeof *gibbs->pool);
+    }
     memset(gibbs->counts.prior, 0, ((size_t)params->slots + 1) * c * sizeof *gibbs->counts.prior);
-    memset(gibbs->counts.emission, 0,
-           ((size_t)params->labels + 1) * c * sizeof *gibbs->counts.emission);
+    for (size_t i = 0; i < gibbs->n_seen; i++) { /* no other label ever has a count */
+        memset(gibbs->counts.emission + gibbs->label_order[i] * c, 0,
+               c * sizeof *gibbs->counts.emission);
+    }
     if (params->soft) {
         memset(gibbs->counts.core, 0, params->core_rows * c * sizeof *gibbs->counts.core);
         for (uint32_t a = 0; a < params->n_modes; a++) {
