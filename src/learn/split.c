@@ -62,23 +62,33 @@ static uint32_t which_has_all(int64_t n, const int64_t *counts, size_t count)
     return i < count && counts[i] == n ? i : PHL_MANY;
 }
 
-/* Divide n over `count` outcomes in proportion to weights, which have a positive sum: the law of
- * phl_multinomial_draw, made for weights of which one outdoes the others.  If all fall on one it is
- * returned; else PHL_MANY, and `to` has got the numbers.  How many fall on others than the largest
- * is a binomial draw by inversion, and since (1 - r)^n >= 1 - n r it mostly needs no power. */
-static uint32_t divide(int64_t n, const double *weights, size_t count, phl_rng *rng, int64_t *to)
+/* The largest of `count` weights, which add up to `total` but for rounding: `guess` if it has more
+ * than half of that, which needs no look at the others. */
+static size_t largest(const double *weights, size_t count, double total, uint32_t guess)
 {
     size_t top = 0;
-    double total = 0.0, most = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        most = weights[i] > most ? weights[i] : most;
-        total += weights[i];
+    if (guess < count && weights[guess] > 0.5 * total) {
+        return guess;
     }
-    while (weights[top] < most) {
-        top++;
+    for (size_t i = 1; i < count; i++) {
+        top = weights[i] > weights[top] ? i : top;
     }
-    double r = (total - most) / total, times = (double)n;
-    if (times * r >= 4.0 || r > 0.999) { /* else (1 - r)^n is far from underflow */
+    return top;
+}
+
+/* Divide n over `count` outcomes in proportion to weights, which add up to `total` but for
+ * rounding: the law of phl_multinomial_draw, made for weights of which one outdoes the others,
+ * `guess` perhaps.  If all fall on one it is returned; else PHL_MANY, and `to` has got the numbers.
+ * How many fall on others than the largest is a binomial draw by inversion, and since
+ * (1 - r)^n >= 1 - n r it mostly needs no power. */
+static uint32_t divide(int64_t n, const double *weights, size_t count, double total, uint32_t guess,
+                       phl_rng *rng, int64_t *to)
+{
+    size_t top = largest(weights, count, total, guess);
+    double rest = weights[top] < total ? total - weights[top] : 0.0;
+    double r = rest / total, times = (double)n;
+    bool even = times * r >= 4.0 || r > 0.999; /* else (1 - r)^n is far from underflow */
+    if (even && weights[top] > 0.0) {
         phl_multinomial_draw(rng, n, weights, count, to);
         return which_has_all(n, to, count);
     }
@@ -98,7 +108,7 @@ static uint32_t divide(int64_t n, const double *weights, size_t count, phl_rng *
     memset(to, 0, count * sizeof *to);
     to[top] = n - others;
     for (; others > 0; others--) {
-        to[other_outcome(weights, count, top, total - most, rng)]++;
+        to[other_outcome(weights, count, top, rest, rng)]++;
     }
     return which_has_all(n, to, count);
 }
@@ -178,7 +188,9 @@ static void divide_blocks(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t 
             continue;
         }
         restrict_beta(gibbs, s, a, z);
-        uint32_t one = divide(n, gibbs->weights, c, rng, gibbs->drawn);
+        double total = gibbs->upward->message[pair * gibbs->upward->width + z];
+        uint32_t guess = gibbs->rows->one_value[pair];
+        uint32_t one = divide(n, gibbs->weights, c, total, guess, rng, gibbs->drawn);
         tally_add(value, c, n, one, gibbs->drawn);
         if (params->soft) {
             count_mode(gibbs, a, z, n, one, gibbs->drawn);
@@ -221,8 +233,9 @@ static struct tally draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
     size_t c = params->states;
     const double *beta = beta_of(gibbs, s);
     struct tally state = {gibbs->counts.state + s * c, 0, 0};
+    uint32_t before = gibbs->counts.one_state[s];
     if (rows->free_times[s] > 0) {
-        uint32_t one = divide(rows->free_times[s], beta, c, rng, gibbs->drawn);
+        uint32_t one = divide(rows->free_times[s], beta, c, 1.0, before, rng, gibbs->drawn);
         tally_add(&state, c, rows->free_times[s], one, gibbs->drawn);
     }
     for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
@@ -235,7 +248,7 @@ static struct tally draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
             divide_blocks(gibbs, s, pair, number - 1, rng, &value);
         } else {
             value.n = rows->pair_times[pair];
-            value.one = divide(value.n, beta, c, rng, value.count);
+            value.one = divide(value.n, beta, c, 1.0, before, rng, value.count);
         }
         rows->one_value[pair] = value.one;
         tally_add(&state, c, value.n, value.one, value.count);
@@ -323,7 +336,7 @@ static size_t divide_part(phl_gibbs *gibbs, const phl_choice *choice, phl_choice
     for (size_t z = 0; z < size; z++) {
         gibbs->weights[z] = slot->m[z] * slot->rest[part.at + z * slot->step];
     }
-    uint32_t one = divide(part.n, gibbs->weights, size, rng, drawn);
+    uint32_t one = divide(part.n, gibbs->weights, size, part.total, 0, rng, drawn);
     for (size_t z = one == PHL_MANY ? 0 : one; z < (one == PHL_MANY ? size : one + 1u); z++) {
         int64_t n = one == PHL_MANY ? drawn[z] : part.n;
         if (n > 0) {
