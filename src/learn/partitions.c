@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "learn/partition_state.h"
 
-/* Nearly every look-up is below this. */
-enum { LARGEST_TABLE = 4096 };
+/* Tables beyond this cost more to fill than logarithms for the counts there (measured). */
+enum { LARGEST_TABLE = 512 };
 
 phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prior,
                                  phl_partitions **partitions, phl_error *error)
