@@ -273,7 +273,11 @@ static double add_up(gamma_row *row, size_t count)
 
 static bool is_plain(const double *concentration, size_t count)
 {
-    return phl_sum_block(concentration, count) > PLAIN_CONCENTRATION;
+    double sum = 0;
+    for (size_t i = 0; i < count && !(sum > PLAIN_CONCENTRATION); i++) {
+        sum += concentration[i];
+    }
+    return sum > PLAIN_CONCENTRATION;
 }
 
 /* Up to here the gamma draw of a concentration a is e^(-E/a) with E/a near 1e250 or above: next to

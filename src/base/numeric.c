@@ -145,6 +145,8 @@ double phl_log_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
+#define HALF_LOG_2_PI 0.91893853320467274178
+
 /* log Gamma(x) - [(x - 1/2) log x - x + log(2 pi) / 2] for x >= 10, absolute error below 1e-16. */
 static double stirling_series(double x)
 {
@@ -328,7 +330,19 @@ phl_status phl_rising_reserve(phl_rising *table, int64_t largest, phl_error *err
     }
     fill_rising(table->a, table->count, needed, table->values);
     table->count = needed;
+    table->offset = HALF_LOG_2_PI - phl_log_gamma(table->a);
     return PHL_OK;
+}
+
+double phl_rising_beyond(const phl_rising *table, int64_t n)
+{
+    double count = (double)n;
+    if (table->count == 0 || table->a > count) { /* nothing to start from; or it would cancel */
+        return phl_log_rising(table->a, n);
+    }
+    double top = table->a + count;
+    double log_top = log(top);
+    return top * (log_top - 1) + (table->offset - 0.5 * log_top + stirling_series(top));
 }
 
 /* ---- Stirling numbers of the second kind --------------------------------------------------- */

@@ -81,6 +81,7 @@ typedef struct phl_rising {
     double *values;
     size_t count; /* a multiple of PHL_RISING_BLOCK */
     size_t capacity;
+    double offset; /* when filled: log sqrt(2 pi) - log Gamma(a) */
 } phl_rising;
 
 #define PHL_RISING_BLOCK 64
@@ -95,13 +96,16 @@ void phl_rising_reset(phl_rising *table, double a);
  * the same bits whether they were filled in one go or bit by bit. */
 phl_status phl_rising_reserve(phl_rising *table, int64_t largest, phl_error *error);
 
+/* log (a)_n beyond the table, by Stirling's formula: less work than phl_log_rising, when filled. */
+double phl_rising_beyond(const phl_rising *table, int64_t n);
+
 /* log (a)_n, from the table or, beyond it, from the formula.  Table and formula agree to 4e-15 of
  * the larger of 1, |log a| and the result, not to the bit: results that must not change in their
  * last digits need a table whose size depends on the input alone.  Calls may run in several threads
  * at once. */
 static inline double phl_rising_get(const phl_rising *table, int64_t n)
 {
-    return (uint64_t)n < table->count ? table->values[n] : phl_log_rising(table->a, n);
+    return (uint64_t)n < table->count ? table->values[n] : phl_rising_beyond(table, n);
 }
 
 /* ---- 5. Stirling numbers of the second kind ------------------------------------------------ */

@@ -263,11 +263,15 @@ void phl_gibbs_free(phl_gibbs *gibbs)
 
 phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_error *error)
 {
+    if (gibbs->options.fixed_partitions) {
+        phl_partitions_set_score_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0);
+        return PHL_OK;
+    }
     phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_PARTITION, 0, &rng);
     phl_status status =
         phl_partitions_set_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0, error);
-    if (status == PHL_OK && !gibbs->options.fixed_partitions) {
+    if (status == PHL_OK) {
         status = phl_partitions_sweep(gibbs->partitions, temperature, &rng, error);
     }
     return status;

@@ -3,7 +3,8 @@
  * Labels that the forest does not have, and slots in which it has no leaf, take no part in step 1.
  * Their probabilities are drawn only when somebody looks (phl_gibbs_expand): until then all such
  * labels of a state share one component of the Dirichlet draw, which is the same law by the
- * aggregation property, and such slots have a flat row.
+ * aggregation property; what the table has for each of them is of no meaning.  Such slots have a
+ * flat row.
  */
 #include <math.h>
 #include <string.h>
@@ -193,14 +194,14 @@ static phl_status draw_emission(phl_gibbs *gibbs, phl_error *error)
     phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_EMISSION, 0, &rng);
     phl_dirichlet_rows_draw(&rng, table, c, n, table);
-    for (size_t i = 0; i < rows; i++) {
+    size_t known = n == rows ? rows : seen; /* if more are unseen, phl_gibbs_expand draws them */
+    for (size_t i = 0; i < known; i++) {
         for (size_t j = 0; j < c; j++) {
-            params->emission[order[i] * c + j] =
-                i < seen ? table[j * n + i] : table[j * n + seen] / (double)(rows - seen);
+            params->emission[order[i] * c + j] = table[j * n + i];
         }
     }
-    for (size_t j = 0; j < c; j++) {
-        gibbs->unseen_mass[j] = seen < rows ? table[j * n + seen] : 0.0;
+    for (size_t j = 0; j < c && seen < rows; j++) {
+        gibbs->unseen_mass[j] = table[j * n + seen];
     }
     return PHL_OK;
 }

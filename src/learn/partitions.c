@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "learn/partition_state.h"
 
-/* Nearly every look-up is below this. */
-enum { LARGEST_TABLE = 4096 };
+/* Tables beyond this cost more to fill than logarithms for the counts there (measured). */
+enum { LARGEST_TABLE = 512 };
 
 phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prior,
                                  phl_partitions **partitions, phl_error *error)
@@ -87,10 +87,19 @@ void phl_partitions_free(phl_partitions *partitions)
     phl_free(partitions);
 }
 
-/* As large a table as counts up to n need. */
-static phl_status tabulate(phl_rising *rising, double a, int64_t n, phl_error *error)
+void phl_partitions_set_score_base(phl_partitions *partitions, double alpha,
+                                   const double *log_lambda0)
 {
-    phl_rising_reset(rising, a);
+    partitions->alpha = alpha;
+    for (size_t j = 0; j < partitions->states; j++) {
+        phl_rising_reset(&partitions->rising[j], alpha * exp(log_lambda0[j]));
+    }
+    phl_rising_reset(&partitions->rising_total, alpha);
+}
+
+/* As large a table as counts up to n need. */
+static phl_status tabulate(phl_rising *rising, int64_t n, phl_error *error)
+{
     return phl_rising_reserve(rising, n < LARGEST_TABLE ? n : LARGEST_TABLE, error);
 }
 
@@ -100,16 +109,16 @@ phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
     size_t c = partitions->states;
     int64_t all = 0;
     phl_status status = PHL_OK;
-    partitions->alpha = alpha;
+    phl_partitions_set_score_base(partitions, alpha, log_lambda0);
     for (size_t j = 0; status == PHL_OK && j < c; j++) {
         int64_t sum = 0; /* no cell has more */
         for (size_t i = 0; i < partitions->n_live; i++) {
             sum += partitions->cells[partitions->live[i] * c + j];
         }
         all += sum;
-        status = tabulate(&partitions->rising[j], alpha * exp(log_lambda0[j]), sum, error);
+        status = tabulate(&partitions->rising[j], sum, error);
     }
-    return status == PHL_OK ? tabulate(&partitions->rising_total, alpha, all, error) : status;
+    return status == PHL_OK ? tabulate(&partitions->rising_total, all, error) : status;
 }
 
 double phl_cell_score(const phl_partitions *partitions, const int64_t *counts)

@@ -87,6 +87,9 @@ void phl_partitions_free(phl_partitions *partitions);
 /* alpha and log lambda0 [C] for the moves to come, on the rows counted last. */
 phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
                                    const double *log_lambda0, phl_error *error);
+/* The same for scores alone, which are few: without tables. */
+void phl_partitions_set_score_base(phl_partitions *partitions, double alpha,
+                                   const double *log_lambda0);
 
 /* Sizes were set, and rows are new: the layout of the cells and their counts.  Cells of rows must
  * be those of that layout: the last active slot runs fastest, as in the core of a model. */

@@ -232,8 +232,7 @@ static void sharing(void **state)
 /* ---- Counts add up
  * ----------------------------------------------------------------------------------- */
 
-static void must_hold(const phl_gibbs *gibbs, const int64_t *times, uint64_t forest,
-                      const char *when)
+static void must_hold(phl_gibbs *gibbs, const int64_t *times, uint64_t forest, const char *when)
 {
     const char *fault = gibbs_fault(gibbs, times);
     phl_error error = {0};
@@ -241,6 +240,7 @@ static void must_hold(const phl_gibbs *gibbs, const int64_t *times, uint64_t for
         fail_msg("forest %llu, iteration %llu, %s: not true that %s", (unsigned long long)forest,
                  (unsigned long long)gibbs->iteration, when, fault);
     }
+    phl_gibbs_expand(gibbs);
     if (phl_params_check(gibbs->params, &error) != PHL_OK) {
         fail_msg("forest %llu, iteration %llu, %s: %s", (unsigned long long)forest,
                  (unsigned long long)gibbs->iteration, when, error.message);
