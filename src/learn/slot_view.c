@@ -125,16 +125,32 @@ static phl_status count_alike(phl_slot_view *view, const phl_rows *rows, size_t 
 static phl_status count_plain(phl_slot_view *view, const phl_rows *rows, size_t i,
                               const phl_slot_layout *layout, phl_error *error)
 {
-    phl_status status = PHL_OK;
-    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = rows->parent[p]; status == PHL_OK && r != PHL_NO_ROW;
-             r = rows->row[r].next) {
-            const phl_row *row = &rows->row[r];
-            status = add(view, layout->n_rest, rows->states, view->only[layout->digit[row->cell]],
-                         layout->rest[row->cell], row->state, row->n, error);
+    const uint32_t *parent = rows->parent + rows->first_parent[i];
+    const uint32_t *end = rows->parent + rows->first_parent[i + 1];
+    const uint32_t *only = view->only, *digit = layout->digit, *rest = layout->rest;
+    const phl_row *all = rows->row;
+    uint32_t *numbers = view->number;
+    int64_t *count = view->count;
+    size_t c = rows->states, n_rest = layout->n_rest;
+    for (; parent < end; parent++) {
+        const phl_row *row = all + *parent;
+        for (;;) {
+            uint32_t q = only[digit[row->cell]], *number = numbers + q * n_rest + rest[row->cell];
+            if (*number == 0) {
+                phl_status status = new_table(view, c, q, rest[row->cell], number, error);
+                if (status != PHL_OK) {
+                    return status;
+                }
+                count = view->count;
+            }
+            count[(*number - 1) * c + row->state] += row->n;
+            if (row->next == PHL_NO_ROW) {
+                break;
+            }
+            row = all + row->next;
         }
     }
-    return status;
+    return PHL_OK;
 }
 
 /* The i-th pair of an inactive slot by units; those not listed have children in state `most`. */
