@@ -17,7 +17,8 @@ void phl_rng_init(phl_rng *rng, uint64_t seed, uint64_t purpose, uint64_t stream
     rng->counter[1] = iteration;
     rng->counter[2] = item;
     rng->counter[3] = 0;
-    rng->used = 4;
+    rng->used = PHL_RNG_ROOM;
+    rng->blocks = 1;
 }
 
 /* ---- Philox -------------------------------------------------------------------------------- */
@@ -60,19 +61,6 @@ static inline void philox(uint64_t x[4], const uint64_t keys[2 * ROUNDS])
     philox_round(x, keys[18], keys[19]);
 }
 
-void phl_rng_refill(phl_rng *rng)
-{
-    uint64_t keys[2 * ROUNDS];
-    philox_keys(rng, keys);
-    uint64_t x[4] = {rng->counter[0], rng->counter[1], rng->counter[2], rng->counter[3]};
-    philox(x, keys);
-    for (int i = 0; i < 4; i++) {
-        rng->words[i] = x[i];
-    }
-    rng->counter[3]++;
-    rng->used = 0;
-}
-
 /* Successive blocks of a stream, from `counter` on. */
 PHL_CLONES_MUL
 static void philox_blocks(const uint64_t *restrict keys, const uint64_t *restrict counter,
@@ -87,9 +75,20 @@ static void philox_blocks(const uint64_t *restrict keys, const uint64_t *restric
     }
 }
 
+void phl_rng_refill(phl_rng *rng)
+{
+    uint64_t keys[2 * ROUNDS];
+    unsigned blocks = rng->blocks;
+    philox_keys(rng, keys);
+    rng->used = PHL_RNG_ROOM - 4 * blocks;
+    philox_blocks(keys, rng->counter, blocks, rng->words + rng->used);
+    rng->counter[3] += blocks;
+    rng->blocks = PHL_RNG_ROOM / 4;
+}
+
 void phl_rng_words(phl_rng *rng, size_t count, uint64_t *words)
 {
-    for (; count > 0 && rng->used < 4; count--) {
+    for (; count > 0 && rng->used < PHL_RNG_ROOM; count--) {
         *words++ = rng->words[rng->used++];
     }
     size_t blocks = count / 4;

@@ -15,23 +15,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { PHL_RNG_ROOM = 16 };
+
 typedef struct phl_rng {
-    uint64_t key[2];     /* seed, purpose */
-    uint64_t counter[4]; /* stream, iteration, item, draw: the next block of four words */
-    uint64_t words[4];   /* the present block */
-    unsigned used;       /* words of it already given out */
+    uint64_t key[2];              /* seed, purpose */
+    uint64_t counter[4];          /* stream, iteration, item, draw: the next block of four words */
+    uint64_t words[PHL_RNG_ROOM]; /* blocks made already; the last one ends where the room ends */
+    unsigned used;                /* where the next word is */
+    unsigned blocks;              /* to be made next: one, and then as many as there is room for */
 } phl_rng;
 
 void phl_rng_init(phl_rng *rng, uint64_t seed, uint64_t purpose, uint64_t stream,
                   uint64_t iteration, uint64_t item);
 
-/* Compute the next block of words (what phl_rng_next calls every fourth time). */
+/* Compute the next words (what phl_rng_next calls when there are none left). */
 void phl_rng_refill(phl_rng *rng);
 
 /* 64 random bits. */
 static inline uint64_t phl_rng_next(phl_rng *rng)
 {
-    if (rng->used == 4) {
+    if (rng->used == PHL_RNG_ROOM) {
         phl_rng_refill(rng);
     }
     return rng->words[rng->used++];

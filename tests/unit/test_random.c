@@ -40,11 +40,11 @@ static phl_rng prepared(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     phl_rng rng;
     phl_rng_init(&rng, 1, 1, 1, 1, 1);
-    rng.words[0] = a;
-    rng.words[1] = b;
-    rng.words[2] = c;
-    rng.words[3] = d;
-    rng.used = 0;
+    rng.used = PHL_RNG_ROOM - 4;
+    rng.words[rng.used] = a;
+    rng.words[rng.used + 1] = b;
+    rng.words[rng.used + 2] = c;
+    rng.words[rng.used + 3] = d;
     return rng;
 }
 
