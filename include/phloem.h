@@ -720,6 +720,23 @@ PHL_API phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *f
                                          const double *log_posterior, phl_evaluation *evaluation,
                                          phl_error *error);
 
+/* The same for a forest that comes in blocks (section 6): posteriors block by block, the note and
+ * the evaluation for all of them together, as if they were one forest.  What options point to and
+ * the run must outlive the classifier. */
+typedef struct phl_classifier phl_classifier;
+
+PHL_API phl_status phl_classifier_create(const phl_run *run, const phl_classify_options *options,
+                                         phl_classifier **classifier, phl_error *error);
+PHL_API void phl_classifier_free(phl_classifier *classifier);
+
+/* log_posterior [trees of the block][classes]. */
+PHL_API phl_status phl_classifier_add(phl_classifier *classifier, const phl_forest *block,
+                                      double *log_posterior, phl_error *error);
+
+/* Once all blocks were added; `evaluation` may be NULL. */
+PHL_API phl_status phl_classifier_finish(phl_classifier *classifier, phl_evaluation *evaluation,
+                                         phl_error *error);
+
 /* ---- Scoring ---- */
 
 typedef struct phl_tree_score {
