@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Distinct subtrees and links of a block, and trees. */
-enum { BLOCK_SIZE = 1000000, BLOCK_TREES = 1000000 };
+enum { BLOCK_SIZE = 1000000, BLOCK_TREES = 100000 };
 
 int blocks_open(tree_blocks *blocks, const cli_arguments *parsed, const phl_run *run)
 {

@@ -10,7 +10,7 @@
 #define OPTION_BLOCK_ROW                                                                           \
     {                                                                                              \
         .name = "block", .type = OPTION_INTEGER, .argument = "N", .least = 1, .most = SIZE_MAX,    \
-        .fallback_note = "as many as have a million distinct subtrees and links",                  \
+        .fallback_note = "100,000, fewer when they have a million distinct subtrees and links",    \
         .help = "trees read and handled at a time: fewer take less memory, more are faster; the "  \
                 "results are the same"                                                             \
     }
@@ -19,8 +19,7 @@
 #define BLOCKS_IN_WORDS                                                                            \
     "Trees are read block by block, so there may be any number of them, and rows are printed as "  \
     "they come: at a bad tree those of the trees before it are there (a JSON array is left "       \
-    "open), "                                                                                      \
-    "then come the error and its exit code."
+    "open), then come the error and its exit code."
 
 typedef struct tree_blocks {
     const cli_arguments *parsed;
