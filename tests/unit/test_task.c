@@ -677,91 +677,6 @@ static void test_zeros(void **state)
     phl_forest_free(forest);
 }
 
-/* ---- Blocks ---------------------------------------------------------------------------------- */
-
-/* The last note. */
-static void keep_note(const phl_error *error, void *context)
-{
-    phl_error_format(error, context, 2048);
-}
-
-/* Trees in blocks of `few` give the bits of one forest: posteriors, scores, evaluation, note. */
-static void check_in_blocks(const phl_run *run, const char *text, size_t few)
-{
-    enum { TREES = 16 };
-    phl_forest *forest = trees(text), *block = NULL;
-    size_t n = phl_forest_trees(forest), classes = phl_run_classes(run), first = 0;
-    double expected[2 * TREES], posterior[2 * TREES];
-    phl_tree_score expected_score[TREES], score[TREES];
-    char expected_note[2048] = "", found_note[2048] = "";
-    phl_evaluation expected_figures = {0}, figures = {0};
-    phl_classify_options options;
-    phl_read_options reading;
-    phl_classifier *classifier = NULL;
-    phl_forest_reader *reader = NULL;
-    phl_classify_options_init(&options);
-    phl_read_options_init(&reading);
-    options.report = keep_note;
-    options.context = expected_note;
-    must(phl_classify(run, forest, &options, expected, error));
-    must(phl_classify_evaluate(run, forest, expected, &expected_figures, error));
-    must(phl_score(&run->models[0], forest, NULL, expected_score, error));
-    options.context = found_note;
-    must(phl_classifier_create(run, &options, &classifier, error));
-    must(phl_forest_reader_create_memory(text, strlen(text), phl_tree_file(forest, 0), &reading,
-                                         &reader, error));
-    for (;;) {
-        must(phl_forest_reader_next(reader, few, 0, &block, error));
-        if (block == NULL) {
-            break;
-        }
-        must(phl_classifier_add(classifier, block, posterior + classes * first, error));
-        must(phl_score(&run->models[0], block, NULL, score + first, error));
-        first += phl_forest_trees(block);
-        phl_forest_free(block);
-    }
-    must(phl_classifier_finish(classifier, &figures, error));
-    assert_int_equal(first, n);
-    assert_memory_equal(posterior, expected, n * classes * sizeof *posterior);
-    assert_memory_equal(score, expected_score, n * sizeof *score);
-    assert_string_equal(found_note, expected_note);
-    assert_int_equal(figures.n, expected_figures.n);
-    assert_int_equal(figures.n_names, expected_figures.n_names);
-    assert_memory_equal(&figures.log_loss, &expected_figures.log_loss, sizeof(double));
-    assert_memory_equal(&figures.predictive_entropy_bits, &expected_figures.predictive_entropy_bits,
-                        sizeof(double));
-    assert_memory_equal(figures.confusion, expected_figures.confusion,
-                        figures.n_names * figures.n_names * sizeof *figures.confusion);
-    phl_evaluation_clear(&figures);
-    phl_evaluation_clear(&expected_figures);
-    phl_classifier_free(classifier);
-    phl_forest_reader_free(reader);
-    phl_forest_free(forest);
-}
-
-static void test_blocks(void **state)
-{
-    (void)state;
-    static const size_t few[] = {1, 2, 3, 7, 1000};
-    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
-        for (size_t k = 0; k < KINDS; k++) {
-            phl_run *run = random_run(kinds[k], true, 1 + k, ROWS_PLAIN);
-            check_in_blocks(run, tiny, few[i]);
-            phl_run_free(run);
-        }
-        phl_run *run = one_label_run(true, 0); /* most trees have probability 0 */
-        check_in_blocks(run, tiny, few[i]);
-        check_in_blocks(run, "(a)\n(a (?))\nleft\t(?)\nleft\t(a (c))\n(b)\n", few[i]);
-        phl_run_free(run);
-    }
-    phl_classifier_free(NULL);
-    phl_run *run = random_run(PHL_SP, false, 1, ROWS_PLAIN);
-    phl_classifier *classifier = NULL;
-    assert_int_equal(phl_classifier_create(run, NULL, &classifier, NULL), PHL_ERR_ARGUMENT);
-    assert_null(classifier);
-    phl_run_free(run);
-}
-
 /* ---- Sampling -------------------------------------------------------------------------------- */
 
 /* Frequencies of all shapes that are expected at least 20 times, of 30,000 trees, a model kind. */
@@ -962,14 +877,21 @@ int main(void)
 {
     print_message("seed %d\n", SEED);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_session),       cmocka_unit_test(test_session_states),
-        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_classify),
-        cmocka_unit_test(test_score),         cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_label),         cmocka_unit_test(test_drawn_law),
-        cmocka_unit_test(test_hiding),        cmocka_unit_test(test_label_forest),
-        cmocka_unit_test(test_impossible),    cmocka_unit_test(test_one_draw_impossible),
-        cmocka_unit_test(test_zeros),         cmocka_unit_test(test_sample_trees),
-        cmocka_unit_test(test_sample_limits), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_session),
+        cmocka_unit_test(test_session_states),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_classify),
+        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_label),
+        cmocka_unit_test(test_drawn_law),
+        cmocka_unit_test(test_hiding),
+        cmocka_unit_test(test_label_forest),
+        cmocka_unit_test(test_impossible),
+        cmocka_unit_test(test_one_draw_impossible),
+        cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_sample_trees),
+        cmocka_unit_test(test_sample_limits),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
