@@ -1,4 +1,4 @@
-"""Ten million nodes: what the forest takes, and training on them."""
+"""Ten million nodes: what the forest takes, training on them, and scoring more than are held."""
 import os
 import sqlite3
 import statistics
@@ -40,8 +40,28 @@ def training(bench, path):
     os.unlink(run)
 
 
+def copies(path, times):
+    """The trees of a file several times, in pieces."""
+    for _ in range(times):
+        with open(path, "rb") as trees:
+            while piece := trees.read(1 << 20):
+                yield piece
+
+
+def scoring(bench, path):
+    run = bench.path("score.run")
+    measure.Cost([bench.phloem, "train", path, "-o", run, "--model", "sp", "--states", 10, "--iterations", 5,
+                  "--limit", 1000, "--threads", 1, "--quiet", "--no-embed"])
+    once, more = (measure.Cost([bench.phloem, "score", run, "-", "--from", "brackets", "--threads", 1, "--quiet"],
+                               chunks=copies(path, times)) for times in (1, 8))
+    bench.add("score: peak memory of eight times the trees / once", more.peak / once.peak, "x", 1.1,
+              note=f"{once.peak:.0f} and {more.peak:.0f} MB")
+    os.unlink(run)
+
+
 def memory(bench):
     """Ten million nodes of documents"""
     path = bench.ten_million()
     forest(bench, path)
     training(bench, path)
+    scoring(bench, path)

@@ -1,58 +1,117 @@
 /* cmd_classify.c - phloem classify: the classes of trees, and how often that is right.
  *
- * Contents: predictions, the command.
+ * Contents: predictions, where they go, the command.
  */
+#include "blocks.h"
 #include "commands.h"
 #include "evaluations.h"
-#include "forests.h"
+#include "interrupt.h"
 #include "progress.h"
 #include "rows.h"
 #include "runs.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIXED_COLUMNS = 4 };
+
 typedef struct classification {
+    const cli_arguments *parsed;
     const phl_run *run;
-    const phl_forest *forest;
-    double *log_posterior; /* [trees][classes] */
-    size_t n_trees, n_classes;
+    size_t n_classes;
+    progress_line line;
+    phl_classifier *classifier;
+    tree_blocks blocks;
+    double *log_posterior; /* [trees of a block][classes] */
+    size_t capacity;
+    bool known; /* some tree has a class: there is an evaluation */
+    /* Predictions. */
+    const char *path;     /* NULL: to standard output, if no tree has a class; until that is sure */
+    FILE *waiting;        /* they wait here */
+    result_file result;   /* of the path */
+    const char **columns; /* NULL: there are no rows yet */
+    row_writer rows;
 } classification;
 
 /* ---- predictions ---- */
 
-static void print_predictions(const classification *c, FILE *file, bool as_json)
+static void print_predictions(classification *c)
 {
-    enum { FIXED = 4 };
-    static const char *const fixed[FIXED] = {"tree", "source", "class", "predicted"};
-    const char **columns =
-        probability_columns(fixed, FIXED, c->run, phl_run_class_name, c->n_classes);
+    const phl_forest *forest = c->blocks.forest;
     char source[SOURCE_SIZE];
-    row_writer rows;
-    rows_begin(&rows, file, as_json, columns, FIXED + c->n_classes);
-    for (size_t t = 0; t < c->n_trees; t++) {
+    for (size_t t = 0; t < phl_forest_trees(forest); t++) {
         const double *log_p = c->log_posterior + t * c->n_classes;
-        rows_count(&rows, t);
-        rows_text(&rows, tree_source(c->forest, t, source));
-        rows_text(&rows, tree_class_name(c->forest, t));
-        rows_text(&rows, phl_run_class_name(c->run, phl_classify_best(log_p, c->n_classes)));
+        rows_count(&c->rows, c->blocks.first + t);
+        rows_text(&c->rows, tree_source(forest, t, source));
+        rows_text(&c->rows, tree_class_name(forest, t));
+        rows_text(&c->rows, phl_run_class_name(c->run, phl_classify_best(log_p, c->n_classes)));
         for (size_t k = 0; k < c->n_classes; k++) {
-            rows_real(&rows, exp(log_p[k]), DIGITS_PROBABILITY);
+            rows_real(&c->rows, exp(log_p[k]), DIGITS_PROBABILITY);
         }
     }
-    rows_end(&rows);
-    probability_columns_free(columns, FIXED, c->n_classes);
 }
 
-static int write_predictions(const classification *c, const char *path)
+/* ---- where they go ---- */
+
+static int cannot_wait(int reason)
 {
-    result_file result = {0};
-    int code = result_open(&result, path);
-    if (code == EXIT_OK) {
-        print_predictions(c, result.file, false);
+    terminal_message("cannot keep the predictions in a temporary file: %s", strerror(reason));
+    return EXIT_SYSTEM;
+}
+
+/* Open the place for rows, once. */
+static int begin_rows(classification *c)
+{
+    static const char *const fixed[FIXED_COLUMNS] = {"tree", "source", "class", "predicted"};
+    FILE *file = stdout;
+    int code = EXIT_OK;
+    if (c->columns) {
+        return EXIT_OK;
     }
-    return result_close(&result, code);
+    if (c->path) {
+        code = result_open(&c->result, c->path);
+        file = c->result.file;
+    } else if (!arguments_flag(c->parsed, "no-class")) {
+        file = c->waiting = tmpfile();
+        code = file ? EXIT_OK : cannot_wait(errno);
+    }
+    if (code == EXIT_OK) {
+        c->columns =
+            probability_columns(fixed, FIXED_COLUMNS, c->run, phl_run_class_name, c->n_classes);
+        rows_begin(&c->rows, file, !c->path && arguments_flag(c->parsed, "json"), c->columns,
+                   FIXED_COLUMNS + c->n_classes);
+    }
+    return code;
+}
+
+/* Rows that waited, to standard output. */
+static int print_waiting(const classification *c)
+{
+    char buffer[1 << 16];
+    size_t got;
+    errno = 0;
+    if (fflush(c->waiting) != 0 || fseek(c->waiting, 0, SEEK_SET) != 0) {
+        return cannot_wait(errno);
+    }
+    interrupt_partial();
+    while ((got = fread(buffer, 1, sizeof buffer, c->waiting)) > 0) {
+        fwrite(buffer, 1, got, stdout);
+    }
+    return ferror(c->waiting) ? cannot_wait(errno) : EXIT_OK;
+}
+
+static int end_rows(classification *c)
+{
+    if (!c->path && c->known) {
+        return EXIT_OK; /* no rows will be printed */
+    }
+    int code = begin_rows(c);
+    if (code == EXIT_OK) {
+        rows_end(&c->rows);
+    }
+    return code == EXIT_OK && c->waiting ? print_waiting(c) : code;
 }
 
 /* ---- the command ---- */
@@ -67,61 +126,88 @@ static bool any_class(const phl_forest *forest)
     return false;
 }
 
-static int evaluate(const cli_arguments *parsed, const classification *c)
+static int classify_block(classification *c)
+{
+    const phl_forest *forest = c->blocks.forest;
+    size_t wanted = phl_forest_trees(forest) * c->n_classes;
+    phl_error error = {0};
+    if (wanted > c->capacity) {
+        free(c->log_posterior);
+        c->capacity = wanted;
+        c->log_posterior = terminal_allocate(wanted, sizeof *c->log_posterior);
+    }
+    if (phl_classifier_add(c->classifier, forest, c->log_posterior, &error) != PHL_OK) {
+        return library_error(c->parsed->command, &error);
+    }
+    c->known = c->known || any_class(forest);
+    if (!c->path && c->known) {
+        return EXIT_OK; /* no rows will be printed */
+    }
+    int code = begin_rows(c);
+    if (code == EXIT_OK) {
+        print_predictions(c);
+        code = c->waiting && ferror(c->waiting) ? cannot_wait(errno) : EXIT_OK;
+    }
+    return code;
+}
+
+/* The end: what is known of all trees together. */
+static int finish(classification *c)
 {
     static const evaluation_words words = {
         .items = "trees classified", .name = "class", .names = "classes"};
     phl_evaluation evaluation = {0};
     phl_error error = {0};
-    phl_status status =
-        phl_classify_evaluate(c->run, c->forest, c->log_posterior, &evaluation, &error);
-    if (status != PHL_OK) {
-        return library_error(parsed->command, &error);
+    int code = end_rows(c);
+    if (code != EXIT_OK) {
+        return code;
     }
-    if (arguments_flag(parsed, "json")) {
-        evaluation_json(&evaluation, false);
-    } else {
-        evaluation_print(&evaluation, &words);
+    if (phl_classifier_finish(c->classifier, c->known ? &evaluation : NULL, &error) != PHL_OK) {
+        return library_error(c->parsed->command, &error);
+    }
+    code = result_close(&c->result, EXIT_OK);
+    if (code == EXIT_OK && c->known) {
+        if (arguments_flag(c->parsed, "json")) {
+            evaluation_json(&evaluation, false);
+        } else {
+            evaluation_print(&evaluation, &words);
+        }
     }
     phl_evaluation_clear(&evaluation);
-    return EXIT_OK;
+    return code;
 }
 
-static int classify(const cli_arguments *parsed, classification *c)
+static int classify(classification *c)
 {
-    const char *path = arguments_path(parsed, "predictions");
-    progress_line line = {.quiet = arguments_flag(parsed, "quiet")};
     phl_classify_options options;
     phl_error error = {0};
-    int code = EXIT_OK;
     phl_classify_options_init(&options);
-    options.structure = structure_of(parsed);
-    options.prior = class_prior_of(parsed);
-    options.threads = threads_of(parsed);
+    options.structure = structure_of(c->parsed);
+    options.prior = class_prior_of(c->parsed);
+    options.threads = threads_of(c->parsed);
     options.report = progress_report;
-    options.context = &line;
-    if (c->n_trees &&
-        phl_classify(c->run, c->forest, &options, c->log_posterior, &error) != PHL_OK) {
-        return library_error(parsed->command, &error);
+    options.cancel = interrupt_asked;
+    options.context = &c->line;
+    if (phl_classifier_create(c->run, &options, &c->classifier, &error) != PHL_OK) {
+        return library_error(c->parsed->command, &error);
     }
-    bool known = any_class(c->forest);
-    if (path) {
-        code = write_predictions(c, path);
+    int code = blocks_open(&c->blocks, c->parsed, c->run);
+    while (code == EXIT_OK && (code = blocks_next(&c->blocks)) == EXIT_OK && c->blocks.forest) {
+        code = classify_block(c);
     }
-    if (code == EXIT_OK && known) {
-        code = evaluate(parsed, c);
-    } else if (code == EXIT_OK && !path) {
-        print_predictions(c, stdout, arguments_flag(parsed, "json"));
+    if (code == EXIT_OK) {
+        code = finish(c);
+    } else if (c->columns) {
+        rows_cut(&c->rows);
     }
     return code;
 }
 
 static int run_classify(const cli_arguments *parsed)
 {
-    classification c = {0};
+    classification c = {.parsed = parsed, .path = arguments_path(parsed, "predictions")};
     phl_run *run = NULL;
-    phl_forest *forest = NULL;
-    const char *path = arguments_path(parsed, "predictions");
+    c.line.quiet = arguments_flag(parsed, "quiet");
     int code = run_open_trained(parsed, &run);
     if (code == EXIT_OK && !phl_run_per_class(run)) {
         code = usage_error(parsed->command,
@@ -129,24 +215,26 @@ static int run_classify(const cli_arguments *parsed)
                            "and knows no classes; train again with 'phloem train --per-class'",
                            parsed->operands[0]);
     }
-    if (code == EXIT_OK && path && strcmp(path, "-") == 0) {
+    if (code == EXIT_OK && c.path && strcmp(c.path, "-") == 0) {
         code = usage_error(parsed->command, "option --predictions: found '-', expected a file; "
                                             "trees without classes (--no-class) have their "
                                             "predictions on standard output");
     }
     if (code == EXIT_OK) {
-        code = forest_read_for(parsed, run, &forest);
+        c.run = run;
+        c.n_classes = phl_run_classes(run);
+        code = classify(&c);
+        code = result_close(&c.result, code); /* removes what is not complete */
     }
-    if (code == EXIT_OK) {
-        c = (classification){.run = run,
-                             .forest = forest,
-                             .n_trees = phl_forest_trees(forest),
-                             .n_classes = phl_run_classes(run)};
-        c.log_posterior = terminal_allocate(c.n_trees * c.n_classes, sizeof *c.log_posterior);
-        code = classify(parsed, &c);
+    if (c.columns) {
+        probability_columns_free(c.columns, FIXED_COLUMNS, c.n_classes);
+    }
+    if (c.waiting) {
+        fclose(c.waiting);
     }
     free(c.log_posterior);
-    phl_forest_free(forest);
+    blocks_close(&c.blocks);
+    phl_classifier_free(c.classifier);
     phl_run_free(run);
     return code;
 }
@@ -154,6 +242,7 @@ static int run_classify(const cli_arguments *parsed)
 static const cli_option classify_rows[] = {
     OPTION_CLASS_PRIOR_ROW,
     OPTION_STRUCTURE_ROW("slots"),
+    OPTION_BLOCK_ROW,
     {.name = "predictions",
      .letter = 'p',
      .type = OPTION_PATH,
@@ -182,7 +271,10 @@ const cli_command command_classify = {
         "Takes a run trained with --per-class. Where the trees have classes the answer is held "
         "against them: accuracy, the entropy of the true classes given the predicted one, "
         "log-loss and the confusion matrix. Otherwise a row for each tree is printed: the "
-        "predicted class and the probability of each.",
+        "predicted class and the probability of each.\n\n"
+        "Trees are read block by block, so there may be any number of them. Rows wait in a "
+        "temporary file until it is sure that no tree has a class; with --no-class they are "
+        "printed as they come, at a bad tree those of the trees before it.",
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

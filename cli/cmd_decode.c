@@ -2,26 +2,29 @@
  *
  * Contents: one tree, all trees, the command.
  */
+#include "blocks.h"
 #include "commands.h"
-#include "forests.h"
 #include "rows.h"
 #include "runs.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+enum { FIXED_COLUMNS = 8, STATE_NAME = 24 };
+
 typedef enum what_to_print { MARGINALS, PAIRS, JOINT } what_to_print;
 
 typedef struct decoding {
+    const cli_arguments *parsed;
     const phl_run *run;
-    const phl_forest *forest;
-    const size_t *model_of; /* [trees] */
-    size_t *draw_of;        /* [models] */
-    phl_session **sessions; /* [models], made when needed */
-    int threads;
+    size_t n_models;
+    size_t *draw_of; /* [models] */
     what_to_print what;
     bool all_states; /* a column for each state */
     uint32_t states;
+    tree_blocks blocks;
+    /* Of the block at hand. */
+    phl_session **sessions; /* [models], made when needed */
     phl_walk *walk;
     /* Of one tree. */
     size_t capacity;
@@ -31,6 +34,8 @@ typedef struct decoding {
     bool possible;
     size_t impossible; /* trees so far */
     row_writer rows;
+    const char **columns; /* of the rows; NULL: none were begun */
+    char (*state_names)[STATE_NAME];
 } decoding;
 
 /* ---- one tree ---- */
@@ -72,14 +77,14 @@ static phl_status make_room(decoding *d, size_t tree, phl_error *error)
     return PHL_OK;
 }
 
-static phl_status infer(decoding *d, size_t tree, phl_error *error)
+static phl_status infer(decoding *d, size_t tree, size_t model, phl_error *error)
 {
-    size_t model = d->model_of[tree], draw = d->draw_of[model];
+    size_t draw = d->draw_of[model];
     phl_status status = PHL_OK;
     d->possible = false;
     if (!d->sessions[model]) {
-        status = phl_session_create(phl_run_model(d->run, model), d->forest, d->threads,
-                                    &d->sessions[model], error);
+        status = phl_session_create(phl_run_model(d->run, model), d->blocks.forest,
+                                    threads_of(d->parsed), &d->sessions[model], error);
     }
     if (status == PHL_OK) {
         status = make_room(d, tree, error);
@@ -109,7 +114,7 @@ static void print_pairs(decoding *d, size_t tree, const char *source, const phl_
     }
     for (uint32_t i = 0; i < d->states; i++) {
         for (uint32_t q = 0; q < d->states; q++) {
-            rows_count(&d->rows, tree);
+            rows_count(&d->rows, d->blocks.first + tree);
             rows_text(&d->rows, source);
             rows_count(&d->rows, visit->node);
             rows_count(&d->rows, visit->parent);
@@ -124,12 +129,12 @@ static void print_pairs(decoding *d, size_t tree, const char *source, const phl_
 static void print_node(decoding *d, size_t tree, const char *source, const phl_visit *visit)
 {
     const double *p = d->values + visit->node * d->states;
-    rows_count(&d->rows, tree);
+    rows_count(&d->rows, d->blocks.first + tree);
     rows_text(&d->rows, source);
     rows_count(&d->rows, visit->node);
     rows_integer(&d->rows, visit->parent == SIZE_MAX ? -1 : (int64_t)visit->parent);
     rows_count(&d->rows, visit->slot);
-    rows_label(&d->rows, forest_label(d->forest, visit->label));
+    rows_label(&d->rows, forest_label(d->blocks.forest, visit->label));
     if (!d->possible) {
         rows_text(&d->rows, NULL);
         rows_text(&d->rows, NULL);
@@ -146,17 +151,17 @@ static void print_node(decoding *d, size_t tree, const char *source, const phl_v
     }
 }
 
-static phl_status decode_tree(decoding *d, size_t tree, phl_error *error)
+static phl_status decode_tree(decoding *d, size_t tree, size_t model, phl_error *error)
 {
     char source[SOURCE_SIZE];
     phl_visit visit;
     int outcome;
-    phl_status status = infer(d, tree, error);
+    phl_status status = infer(d, tree, model, error);
     if (status != PHL_OK) {
         return status;
     }
     d->impossible += !d->possible;
-    tree_source(d->forest, tree, source);
+    tree_source(d->blocks.forest, tree, source);
     phl_walk_start(d->walk, tree);
     while ((outcome = phl_walk_next(d->walk, &visit, error)) > 0) {
         if (d->what == PAIRS) {
@@ -170,82 +175,71 @@ static phl_status decode_tree(decoding *d, size_t tree, phl_error *error)
 
 /* ---- all trees ---- */
 
-enum { FIXED_COLUMNS = 8, STATE_NAME = 24 };
-
-static void begin_rows(const cli_arguments *parsed, decoding *d, const char **columns,
-                       char (*names)[STATE_NAME])
+static void begin_rows(decoding *d)
 {
     static const char *const of_nodes[FIXED_COLUMNS] = {"tree", "source", "node",  "parent",
                                                         "slot", "label",  "state", "probability"};
     static const char *const of_pairs[FIXED_COLUMNS] = {
         "tree", "source", "node", "parent", "slot", "parent_state", "state", "probability"};
     size_t n = FIXED_COLUMNS;
+    if (d->columns) {
+        return;
+    }
+    d->columns = terminal_allocate(FIXED_COLUMNS + d->states, sizeof *d->columns);
+    d->state_names = terminal_allocate(d->states, sizeof *d->state_names);
     for (size_t i = 0; i < FIXED_COLUMNS; i++) {
-        columns[i] = d->what == PAIRS ? of_pairs[i] : of_nodes[i];
+        d->columns[i] = d->what == PAIRS ? of_pairs[i] : of_nodes[i];
     }
     if (d->what == JOINT) {
-        columns[FIXED_COLUMNS - 1] = "log_probability";
+        d->columns[FIXED_COLUMNS - 1] = "log_probability";
     }
     for (uint32_t q = 0; d->all_states && q < d->states; q++) {
-        snprintf(names[q], STATE_NAME, "p(%u)", (unsigned)q);
-        columns[n++] = names[q];
+        snprintf(d->state_names[q], STATE_NAME, "p(%u)", (unsigned)q);
+        d->columns[n++] = d->state_names[q];
     }
-    rows_begin(&d->rows, stdout, arguments_flag(parsed, "json"), columns, n);
+    rows_begin(&d->rows, stdout, arguments_flag(d->parsed, "json"), d->columns, n);
 }
 
-static int decode_all(const cli_arguments *parsed, decoding *d)
+static int decode_block(decoding *d)
 {
+    const phl_forest *forest = d->blocks.forest;
     phl_error error = {0};
-    char number[80];
-    const char **columns = terminal_allocate(FIXED_COLUMNS + d->states, sizeof *columns);
-    char(*names)[STATE_NAME] = terminal_allocate(d->states, sizeof *names);
-    phl_status status = phl_walk_create(d->forest, &d->walk, &error);
-    if (status == PHL_OK) {
-        begin_rows(parsed, d, columns, names);
-        for (size_t t = 0; t < phl_forest_trees(d->forest) && status == PHL_OK; t++) {
-            status = decode_tree(d, t, &error);
+    int code = EXIT_OK;
+    phl_status status = phl_walk_create(forest, &d->walk, &error);
+    for (size_t t = 0; t < phl_forest_trees(forest) && status == PHL_OK && code == EXIT_OK; t++) {
+        size_t model = model_of_tree(d->parsed, d->run, forest, t, &code);
+        if (code == EXIT_OK) {
+            begin_rows(d);
+            status = decode_tree(d, t, model, &error);
         }
-        rows_end(&d->rows);
     }
-    if (d->impossible && !arguments_flag(parsed, "quiet")) {
+    for (size_t m = 0; m < d->n_models; m++) {
+        phl_session_free(d->sessions[m]);
+        d->sessions[m] = NULL;
+    }
+    phl_walk_free(d->walk);
+    d->walk = NULL;
+    return status == PHL_OK ? code : library_error(d->parsed->command, &error);
+}
+
+static int decode(decoding *d)
+{
+    int code = blocks_open(&d->blocks, d->parsed, d->run);
+    while (code == EXIT_OK && (code = blocks_next(&d->blocks)) == EXIT_OK && d->blocks.forest) {
+        code = decode_block(d);
+    }
+    if (code == EXIT_OK) {
+        begin_rows(d);
+        rows_end(&d->rows);
+    } else if (d->columns) {
+        rows_cut(&d->rows);
+    }
+    if (d->impossible && !arguments_flag(d->parsed, "quiet")) {
+        char number[80];
         number_of(d->impossible, "tree has", "trees have", number, sizeof number);
         terminal_message("note: %s probability 0 under the model, and no states", number);
     }
-    free(columns);
-    free(names);
-    return status == PHL_OK ? EXIT_OK : library_error(parsed->command, &error);
-}
-
-static int decode(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest)
-{
-    size_t n_models = phl_run_classes(run);
-    int code = EXIT_OK;
-    decoding d = {.run = run,
-                  .forest = forest,
-                  .threads = threads_of(parsed),
-                  .all_states = arguments_flag(parsed, "marginals"),
-                  .states = phl_run_states(run)};
-    d.what = arguments_flag(parsed, "pairs") ? PAIRS : MARGINALS;
-    d.what = arguments_flag(parsed, "joint") ? JOINT : d.what;
-    size_t *model_of = models_of_trees(parsed, run, forest, &code);
-    d.model_of = model_of;
-    d.draw_of = terminal_allocate(n_models, sizeof *d.draw_of);
-    d.sessions = terminal_allocate(n_models, sizeof *d.sessions);
-    for (size_t m = 0; m < n_models && code == EXIT_OK; m++) {
-        choose_draw(parsed, phl_run_model(run, m), &d.draw_of[m], &code);
-    }
-    if (code == EXIT_OK) {
-        code = decode_all(parsed, &d);
-    }
-    for (size_t m = 0; m < n_models; m++) {
-        phl_session_free(d.sessions[m]);
-    }
-    phl_walk_free(d.walk);
-    free(d.values);
-    free(d.joint);
-    free(d.sessions);
-    free(d.draw_of);
-    free(model_of);
+    blocks_close(&d->blocks);
     return code;
 }
 
@@ -254,12 +248,28 @@ static int decode(const cli_arguments *parsed, const phl_run *run, const phl_for
 static int run_decode(const cli_arguments *parsed)
 {
     phl_run *run = NULL;
-    phl_forest *forest = NULL;
-    int code = run_and_forest(parsed, &run, &forest);
+    int code = run_open_trained(parsed, &run);
     if (code == EXIT_OK) {
-        code = decode(parsed, run, forest);
+        decoding d = {.parsed = parsed,
+                      .run = run,
+                      .n_models = phl_run_classes(run),
+                      .all_states = arguments_flag(parsed, "marginals"),
+                      .states = phl_run_states(run)};
+        d.what = arguments_flag(parsed, "pairs") ? PAIRS : MARGINALS;
+        d.what = arguments_flag(parsed, "joint") ? JOINT : d.what;
+        d.draw_of = terminal_allocate(d.n_models, sizeof *d.draw_of);
+        d.sessions = terminal_allocate(d.n_models, sizeof *d.sessions);
+        for (size_t m = 0; m < d.n_models && code == EXIT_OK; m++) {
+            choose_draw(parsed, phl_run_model(run, m), &d.draw_of[m], &code);
+        }
+        code = code == EXIT_OK ? decode(&d) : code;
+        free(d.values);
+        free(d.joint);
+        free(d.columns);
+        free(d.state_names);
+        free(d.sessions);
+        free(d.draw_of);
     }
-    phl_forest_free(forest);
     phl_run_free(run);
     return code;
 }
@@ -278,6 +288,7 @@ static const cli_option decode_rows[] = {
      .help = "the states that are most probable together, with their log-probability, in place "
              "of those most probable one by one"},
     OPTION_DRAW_ROW,
+    OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print a JSON array with an object for each row, numbers in full"),
 };
 static const option_group decode_options = {"States", decode_rows,
@@ -302,7 +313,8 @@ const cli_command command_decode = {
         "root), its slot, label, most probable state and that state's probability given all "
         "labels of the tree. Nodes and states are counted from 0, slots from 1.\n\n"
         "With a run trained with --per-class each tree is decoded by the model of its own class; "
-        "trees without one need --class. What a state stands for is told by 'phloem show'.",
+        "trees without one need --class. What a state stands for is told by 'phloem show'."
+        "\n\n" BLOCKS_IN_WORDS,
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

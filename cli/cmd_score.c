@@ -1,171 +1,212 @@
 /* cmd_score.c - phloem score: how probable trees are, and which labels are odd.
  *
- * Contents: trees, nodes, the command.
+ * Contents: rows, trees, nodes, the command.
  */
+#include "blocks.h"
 #include "commands.h"
-#include "forests.h"
-#include "interrupt.h"
 #include "rows.h"
 #include "runs.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- trees ---- */
-
-static void print_scores(const phl_run *run, const phl_forest *forest, const phl_tree_score *scores,
-                         bool as_json)
-{
-    static const char *const columns[] = {"tree",           "source", "class",
-                                          "log_likelihood", "nodes",  "bits_per_label"};
-    size_t n_trees = phl_forest_trees(forest), n_models = phl_run_classes(run);
-    char source[SOURCE_SIZE];
+typedef struct scoring {
+    const cli_arguments *parsed;
+    const phl_run *run;
+    size_t n_models;
+    tree_blocks blocks;
     row_writer rows;
-    rows_begin(&rows, stdout, as_json, columns, sizeof columns / sizeof *columns);
-    for (size_t t = 0; t < n_trees; t++) {
-        for (size_t m = 0; m < n_models; m++) {
-            const phl_tree_score *s = &scores[m * n_trees + t];
-            rows_count(&rows, t);
-            rows_text(&rows, tree_source(forest, t, source));
-            rows_text(&rows, phl_run_class_name(run, m));
-            rows_real(&rows, s->log_likelihood, DIGITS_LOG);
-            rows_count(&rows, s->nodes);
-            rows_real(&rows, s->bits_per_label, DIGITS_PROBABILITY);
-        }
+    bool begun; /* are there rows? */
+    /* Trees. */
+    phl_tree_score *scores; /* [models][trees of a block] */
+    size_t score_capacity;
+    /* Nodes. */
+    phl_session **sessions; /* one a model, on the block at hand */
+    phl_walk *walk;
+    double *bits; /* [nodes of a tree] */
+    size_t bits_capacity;
+} scoring;
+
+/* ---- rows ---- */
+
+/* Once, when the first row is there. */
+static void begin_rows(scoring *s)
+{
+    static const char *const tree_columns[] = {"tree",           "source", "class",
+                                               "log_likelihood", "nodes",  "bits_per_label"};
+    static const char *const node_columns[] = {"tree", "source", "class", "node", "label", "bits"};
+    bool per_node = arguments_flag(s->parsed, "per-node");
+    if (!s->begun) {
+        rows_begin(&s->rows, stdout, arguments_flag(s->parsed, "json"),
+                   per_node ? node_columns : tree_columns,
+                   per_node ? sizeof node_columns / sizeof *node_columns
+                            : sizeof tree_columns / sizeof *tree_columns);
     }
-    rows_end(&rows);
+    s->begun = true;
 }
 
-static int score_trees(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest)
+/* ---- trees ---- */
+
+static void print_scores(scoring *s)
 {
-    size_t n_trees = phl_forest_trees(forest), n_models = phl_run_classes(run);
+    const phl_forest *forest = s->blocks.forest;
+    size_t n_trees = phl_forest_trees(forest);
+    char source[SOURCE_SIZE];
+    begin_rows(s);
+    for (size_t t = 0; t < n_trees; t++) {
+        for (size_t m = 0; m < s->n_models; m++) {
+            const phl_tree_score *score = &s->scores[m * n_trees + t];
+            rows_count(&s->rows, s->blocks.first + t);
+            rows_text(&s->rows, tree_source(forest, t, source));
+            rows_text(&s->rows, phl_run_class_name(s->run, m));
+            rows_real(&s->rows, score->log_likelihood, DIGITS_LOG);
+            rows_count(&s->rows, score->nodes);
+            rows_real(&s->rows, score->bits_per_label, DIGITS_PROBABILITY);
+        }
+    }
+}
+
+static phl_status score_trees(scoring *s, phl_error *error)
+{
+    const phl_forest *forest = s->blocks.forest;
+    size_t n_trees = phl_forest_trees(forest);
     phl_score_options options;
-    phl_error error = {0};
     phl_status status = PHL_OK;
     phl_score_options_init(&options);
-    options.structure = structure_of(parsed);
-    options.threads = threads_of(parsed);
-    phl_tree_score *scores = terminal_allocate(n_models * n_trees, sizeof *scores);
-    for (size_t m = 0; m < n_models && status == PHL_OK && n_trees; m++) {
-        const phl_model *model = phl_run_model(run, m);
-        status = phl_score(model, forest, &options, scores + m * n_trees, &error);
+    options.structure = structure_of(s->parsed);
+    options.threads = threads_of(s->parsed);
+    if (s->n_models * n_trees > s->score_capacity) {
+        free(s->scores);
+        s->score_capacity = s->n_models * n_trees;
+        s->scores = terminal_allocate(s->score_capacity, sizeof *s->scores);
+    }
+    for (size_t m = 0; m < s->n_models && status == PHL_OK; m++) {
+        status =
+            phl_score(phl_run_model(s->run, m), forest, &options, s->scores + m * n_trees, error);
     }
     if (status == PHL_OK) {
-        print_scores(run, forest, scores, arguments_flag(parsed, "json"));
+        print_scores(s);
     }
-    free(scores);
-    return status == PHL_OK ? EXIT_OK : library_error(parsed->command, &error);
+    return status;
 }
 
 /* ---- nodes ---- */
 
-typedef struct node_scores {
-    const phl_run *run;
-    const phl_forest *forest;
-    phl_session **sessions; /* one a model */
-    phl_walk *walk;
-    double *bits; /* [capacity] */
-    size_t capacity;
-    row_writer rows;
-} node_scores;
-
-static size_t count_nodes(node_scores *all, size_t tree, int *outcome, phl_error *error)
+static size_t count_nodes(scoring *s, size_t tree, int *outcome, phl_error *error)
 {
     phl_visit visit;
     size_t n = 0;
-    phl_walk_start(all->walk, tree);
-    while ((*outcome = phl_walk_next(all->walk, &visit, error)) > 0) {
+    phl_walk_start(s->walk, tree);
+    while ((*outcome = phl_walk_next(s->walk, &visit, error)) > 0) {
         n++;
     }
     return n;
 }
 
-static phl_status print_nodes(node_scores *all, size_t tree, size_t model, phl_error *error)
+static phl_status print_nodes(scoring *s, size_t tree, size_t model, phl_error *error)
 {
+    const phl_forest *forest = s->blocks.forest;
     phl_visit visit;
     char source[SOURCE_SIZE];
     bool possible = false;
     int outcome;
-    phl_status status =
-        phl_session_surprise(all->sessions[model], tree, all->bits, &possible, error);
+    phl_status status = phl_session_surprise(s->sessions[model], tree, s->bits, &possible, error);
     if (status != PHL_OK) {
         return status;
     }
-    tree_source(all->forest, tree, source);
-    phl_walk_start(all->walk, tree);
-    while ((outcome = phl_walk_next(all->walk, &visit, error)) > 0) {
-        double bits = possible ? all->bits[visit.node] : HUGE_VAL;
-        rows_count(&all->rows, tree);
-        rows_text(&all->rows, source);
-        rows_text(&all->rows, phl_run_class_name(all->run, model));
-        rows_count(&all->rows, visit.node);
-        rows_label(&all->rows, forest_label(all->forest, visit.label));
-        rows_real(&all->rows, visit.label == PHL_UNKNOWN ? NAN : bits, DIGITS_PROBABILITY);
+    tree_source(forest, tree, source);
+    phl_walk_start(s->walk, tree);
+    while ((outcome = phl_walk_next(s->walk, &visit, error)) > 0) {
+        double bits = possible ? s->bits[visit.node] : HUGE_VAL;
+        rows_count(&s->rows, s->blocks.first + tree);
+        rows_text(&s->rows, source);
+        rows_text(&s->rows, phl_run_class_name(s->run, model));
+        rows_count(&s->rows, visit.node);
+        rows_label(&s->rows, forest_label(forest, visit.label));
+        rows_real(&s->rows, visit.label == PHL_UNKNOWN ? NAN : bits, DIGITS_PROBABILITY);
     }
     return outcome < 0 ? (phl_status)outcome : PHL_OK;
 }
 
-static phl_status print_all_nodes(node_scores *all, phl_error *error)
+static phl_status print_all_nodes(scoring *s, phl_error *error)
 {
     phl_status status = PHL_OK;
-    size_t n_models = phl_run_classes(all->run);
-    for (size_t t = 0; t < phl_forest_trees(all->forest) && status == PHL_OK; t++) {
+    for (size_t t = 0; t < phl_forest_trees(s->blocks.forest) && status == PHL_OK; t++) {
         int outcome = 0;
-        size_t n = count_nodes(all, t, &outcome, error);
+        size_t n = count_nodes(s, t, &outcome, error);
         if (outcome < 0) {
             return (phl_status)outcome;
         }
-        if (n > all->capacity) {
-            free(all->bits);
-            all->capacity = 2 * n;
-            all->bits = terminal_allocate(all->capacity, sizeof *all->bits);
+        if (n > s->bits_capacity) {
+            free(s->bits);
+            s->bits_capacity = 2 * n;
+            s->bits = terminal_allocate(s->bits_capacity, sizeof *s->bits);
         }
-        for (size_t m = 0; m < n_models && status == PHL_OK; m++) {
-            status = print_nodes(all, t, m, error);
+        for (size_t m = 0; m < s->n_models && status == PHL_OK; m++) {
+            status = print_nodes(s, t, m, error);
         }
     }
     return status;
 }
 
-static int score_nodes(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest)
+static phl_status score_nodes(scoring *s, phl_error *error)
 {
-    static const char *const columns[] = {"tree", "source", "class", "node", "label", "bits"};
-    size_t n_models = phl_run_classes(run);
-    node_scores all = {.run = run, .forest = forest};
-    phl_error error = {0};
-    phl_status status = phl_walk_create(forest, &all.walk, &error);
-    all.sessions = terminal_allocate(n_models, sizeof *all.sessions);
-    for (size_t m = 0; m < n_models && status == PHL_OK; m++) {
-        status = phl_session_create(phl_run_model(run, m), forest, threads_of(parsed),
-                                    &all.sessions[m], &error);
+    phl_status status = phl_walk_create(s->blocks.forest, &s->walk, error);
+    for (size_t m = 0; m < s->n_models && status == PHL_OK; m++) {
+        status = phl_session_create(phl_run_model(s->run, m), s->blocks.forest,
+                                    threads_of(s->parsed), &s->sessions[m], error);
     }
     if (status == PHL_OK) {
-        rows_begin(&all.rows, stdout, arguments_flag(parsed, "json"), columns,
-                   sizeof columns / sizeof *columns);
-        status = print_all_nodes(&all, &error);
-        rows_end(&all.rows);
+        begin_rows(s);
+        status = print_all_nodes(s, error);
     }
-    for (size_t m = 0; m < n_models; m++) {
-        phl_session_free(all.sessions[m]);
+    for (size_t m = 0; m < s->n_models; m++) {
+        phl_session_free(s->sessions[m]);
+        s->sessions[m] = NULL;
     }
-    free(all.sessions);
-    free(all.bits);
-    phl_walk_free(all.walk);
-    return status == PHL_OK ? EXIT_OK : library_error(parsed->command, &error);
+    phl_walk_free(s->walk);
+    s->walk = NULL;
+    return status;
 }
 
 /* ---- the command ---- */
 
+static int score_block(scoring *s)
+{
+    phl_error error = {0};
+    phl_status status =
+        arguments_flag(s->parsed, "per-node") ? score_nodes(s, &error) : score_trees(s, &error);
+    return status == PHL_OK ? EXIT_OK : library_error(s->parsed->command, &error);
+}
+
+static int score(scoring *s)
+{
+    int code = blocks_open(&s->blocks, s->parsed, s->run);
+    while (code == EXIT_OK && (code = blocks_next(&s->blocks)) == EXIT_OK && s->blocks.forest) {
+        code = score_block(s);
+    }
+    if (code == EXIT_OK) {
+        begin_rows(s);
+        rows_end(&s->rows);
+    } else if (s->begun) {
+        rows_cut(&s->rows);
+    }
+    blocks_close(&s->blocks);
+    return code;
+}
+
 static int run_score(const cli_arguments *parsed)
 {
     phl_run *run = NULL;
-    phl_forest *forest = NULL;
-    int code = run_and_forest(parsed, &run, &forest);
+    int code = run_open_trained(parsed, &run);
     if (code == EXIT_OK) {
-        code = arguments_flag(parsed, "per-node") ? score_nodes(parsed, run, forest)
-                                                  : score_trees(parsed, run, forest);
+        scoring s = {.parsed = parsed, .run = run, .n_models = phl_run_classes(run)};
+        s.sessions = terminal_allocate(s.n_models, sizeof *s.sessions);
+        code = score(&s);
+        free(s.scores);
+        free(s.sessions);
+        free(s.bits);
     }
-    phl_forest_free(forest);
     phl_run_free(run);
     return code;
 }
@@ -176,6 +217,7 @@ static const cli_option score_rows[] = {
      .excludes = "structure",
      .help = "a row for each node: the bits its label costs, given all other labels of the tree"},
     OPTION_STRUCTURE_ROW("none"),
+    OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print a JSON array with an object for each row, numbers in full"),
 };
 static const option_group score_options = {"Scores", score_rows,
@@ -200,7 +242,7 @@ const cli_command command_score = {
         "the shape, whatever --structure says. A run trained with --per-class gives a row for "
         "each tree and class; 'class' is the class of the model.\n\n"
         "With --per-node, 'bits' is -log2 of the probability of a node's label given all other "
-        "labels of its tree.",
+        "labels of its tree.\n\n" BLOCKS_IN_WORDS,
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

@@ -124,14 +124,9 @@ const option_group writing_if_asked = GROUP("Output", writing_if_asked_rows);
 
 enum { REPORTS_SHOWN = 20 };
 
-typedef struct report_log {
-    bool quiet;
-    uint64_t skipped;
-} report_log;
-
 static void report(const phl_error *error, void *context)
 {
-    report_log *reports = context;
+    read_reports *reports = context;
     if (error->status != PHL_OK) {
         reports->skipped++;
     }
@@ -149,8 +144,9 @@ static phl_format format_of(const cli_arguments *parsed, const char *name)
     return format ? phl_format_find(format) : PHL_FORMAT_AUTO;
 }
 
-static void read_options(const cli_arguments *parsed, phl_read_options *o)
+void forest_read_options(const cli_arguments *parsed, read_reports *reports, phl_read_options *o)
 {
+    *reports = (read_reports){.quiet = arguments_flag(parsed, "quiet")};
     phl_read_options_init(o);
     o->format = format_of(parsed, "from");
     o->no_sharing = arguments_flag(parsed, "no-sharing");
@@ -171,6 +167,31 @@ static void read_options(const cli_arguments *parsed, phl_read_options *o)
     o->max_name = arguments_integer(parsed, "max-name");
     o->max_token = arguments_integer(parsed, "max-token");
     o->max_ratio = arguments_integer(parsed, "max-ratio");
+    o->report = report;
+    o->cancel = interrupt_asked;
+    o->context = reports;
+}
+
+void forest_tell_read(const cli_arguments *parsed, const read_reports *reports,
+                      const phl_read_summary *counts)
+{
+    char number[80];
+    size_t n_wanted;
+    (void)arguments_list(parsed, "only-class", &n_wanted);
+    if (reports->quiet) {
+        return;
+    }
+    if (counts->skipped) {
+        number_of(counts->skipped, "bad tree", "bad trees", number, sizeof number);
+        if (reports->skipped > REPORTS_SHOWN) {
+            terminal_message("%s skipped, the first %d are named above", number, REPORTS_SHOWN);
+        } else {
+            terminal_message("%s skipped", number);
+        }
+    }
+    if (counts->trees == 0 && n_wanted) {
+        terminal_message("note: no tree is of the classes asked for with --only-class");
+    }
 }
 
 int forest_read(const cli_arguments *parsed, phl_forest **forest, phl_read_summary *summary)
@@ -181,30 +202,16 @@ int forest_read(const cli_arguments *parsed, phl_forest **forest, phl_read_summa
 int forest_read_paths(const cli_arguments *parsed, const char *const *paths, size_t n,
                       phl_forest **forest, phl_read_summary *summary)
 {
-    report_log reports = {.quiet = arguments_flag(parsed, "quiet")};
+    read_reports reports;
     phl_read_options options;
     phl_read_summary counts = {0};
     phl_error error = {0};
-    char number[80];
-    read_options(parsed, &options);
-    options.report = report;
-    options.cancel = interrupt_asked;
-    options.context = &reports;
+    forest_read_options(parsed, &reports, &options);
     phl_status status = phl_forest_read(paths, n, &options, forest, &counts, &error);
     if (status != PHL_OK) {
         return library_error(parsed->command, &error);
     }
-    if (counts.skipped && !reports.quiet) {
-        number_of(counts.skipped, "bad tree", "bad trees", number, sizeof number);
-        if (reports.skipped > REPORTS_SHOWN) {
-            terminal_message("%s skipped, the first %d are named above", number, REPORTS_SHOWN);
-        } else {
-            terminal_message("%s skipped", number);
-        }
-    }
-    if (counts.trees == 0 && options.n_only_classes && !reports.quiet) {
-        terminal_message("note: no tree is of the classes asked for with --only-class");
-    }
+    forest_tell_read(parsed, &reports, &counts);
     if (summary) {
         *summary = counts;
     }
@@ -234,7 +241,7 @@ static void say_written(const phl_forest *forest, const char *path)
 int forest_write(const cli_arguments *parsed, const phl_forest *forest)
 {
     const char *path = arguments_path(parsed, "output");
-    report_log reports = {.quiet = arguments_flag(parsed, "quiet")};
+    read_reports reports = {.quiet = arguments_flag(parsed, "quiet")};
     phl_write_options options;
     phl_error error = {0};
     phl_write_options_init(&options);

@@ -12,6 +12,21 @@ extern const option_group reading_caps_but_nodes; /* for a command with a --max-
 extern const option_group writing_options;        /* --output, --to, --force */
 extern const option_group writing_if_asked;       /* the same, with --output not required */
 
+/* What the library reported while reading. */
+typedef struct read_reports {
+    bool quiet;
+    uint64_t skipped;
+} read_reports;
+
+/* The options of reading; what goes wrong with single trees is told and counted in `reports`, which
+ * must stay where it is. */
+void forest_read_options(const cli_arguments *parsed, read_reports *reports,
+                         phl_read_options *options);
+/* Once all was read: tell how many trees were skipped, or that none was of the classes asked for.
+ */
+void forest_tell_read(const cli_arguments *parsed, const read_reports *reports,
+                      const phl_read_summary *counts);
+
 /* Read the files and folders named by all operands.  Tells the user about bad and skipped trees.
  * Returns an exit code; `summary` may be NULL. */
 int forest_read(const cli_arguments *parsed, phl_forest **forest, phl_read_summary *summary);

@@ -9,21 +9,25 @@
 #include <stddef.h>
 #include <unistd.h>
 
-enum { AT_ONCE, POLLED, ASKED };
+enum { AT_ONCE, PARTIAL, POLLED, ASKED };
 static volatile sig_atomic_t state = AT_ONCE;
 
 static void on_signal(int number)
 {
-    static const char message[] = "phloem: interrupted, nothing was written\n";
+    static const char nothing[] = "phloem: interrupted, nothing was written\n";
+    static const char partial[] = "phloem: interrupted, the output is not complete\n";
     (void)number;
     if (state == POLLED) {
         state = ASKED;
         return;
     }
+    ssize_t ignored = 0;
     if (state == AT_ONCE) {
-        ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
-        (void)ignored;
+        ignored = write(STDERR_FILENO, nothing, sizeof nothing - 1);
+    } else if (state == PARTIAL) {
+        ignored = write(STDERR_FILENO, partial, sizeof partial - 1);
     }
+    (void)ignored;
     _exit(EXIT_INTERRUPTED);
 }
 
@@ -50,6 +54,13 @@ void interrupt_poll(bool polled)
         state = POLLED;
     } else if (state == POLLED) {
         state = AT_ONCE;
+    }
+}
+
+void interrupt_partial(void)
+{
+    if (state == AT_ONCE) {
+        state = PARTIAL;
     }
 }
 

@@ -14,6 +14,8 @@ enum { EXIT_INTERRUPTED = 130 };
 void interrupt_install(void);
 /* From here on signals are polled (true) or end the program at once (false, the start). */
 void interrupt_poll(bool polled);
+/* From here on there is something on standard output when a signal ends the program. */
+void interrupt_partial(void);
 /* A phl_cancel_fn: true once a polled signal came. */
 bool interrupt_asked(void *context);
 

@@ -42,6 +42,9 @@ void rows_begin(row_writer *rows, FILE *file, bool as_json, const char *const *c
 {
     *rows =
         (row_writer){.file = file, .as_json = as_json, .columns = columns, .n_columns = n_columns};
+    if (file == stdout) {
+        interrupt_partial();
+    }
     if (as_json) {
         json_out_begin(&rows->json, file);
         json_out_open(&rows->json, '[', false);
@@ -132,6 +135,13 @@ void rows_end(row_writer *rows)
 {
     if (rows->as_json) {
         json_out_close(&rows->json, ']');
+    }
+}
+
+void rows_cut(row_writer *rows)
+{
+    if (rows->as_json) {
+        fputc('\n', rows->file);
     }
 }
 

@@ -29,6 +29,8 @@ void rows_integer(row_writer *rows, int64_t number);
 /* In TSV with so many significant digits, infinite: "inf"; NaN is empty.  In JSON both are null. */
 void rows_real(row_writer *rows, double number, int digits);
 void rows_end(row_writer *rows);
+/* Rows are missing: a JSON array is left open, so that nobody takes it for all of them. */
+void rows_cut(row_writer *rows);
 
 /* A file of results.  While it is open an interruption is polled: ask interrupt_asked. */
 typedef struct result_file {

@@ -5,6 +5,7 @@
 #include "runs.h"
 #include "forests.h"
 #include "terminal.h"
+#include "unseen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,35 +36,6 @@ int run_open_trained(const cli_arguments *parsed, phl_run **run)
     return code;
 }
 
-/* Labels that training did not see are no error: say how many there are. */
-static void note_unseen(const phl_run *run, const phl_forest *forest)
-{
-    int32_t *known = labels_in_run(run, forest);
-    uint64_t nodes = 0, labels = 0;
-    const char *first = NULL;
-    for (size_t s = 0; s < phl_forest_subtrees(forest); s++) {
-        int32_t label = phl_subtree_label(forest, (uint32_t)s);
-        if (label == PHL_UNKNOWN || known[label] >= 0) {
-            continue;
-        }
-        nodes += (uint64_t)phl_subtree_multiplicity(forest, (uint32_t)s);
-        if (known[label] == -1) {
-            known[label] = -2; /* counted */
-            labels++;
-            first = first ? first : phl_forest_label_name(forest, label);
-        }
-    }
-    if (nodes) {
-        char of_labels[80], of_nodes[80], name[200];
-        number_of(labels, "label", "labels", of_labels, sizeof of_labels);
-        number_of(nodes, "node", "nodes", of_nodes, sizeof of_nodes);
-        text_printable(first, 40, name, sizeof name);
-        terminal_message("note: %s (%s) never seen in training, such as '%s'", of_labels, of_nodes,
-                         name);
-    }
-    free(known);
-}
-
 int forest_read_for(const cli_arguments *parsed, const phl_run *run, phl_forest **forest)
 {
     int code =
@@ -72,7 +44,10 @@ int forest_read_for(const cli_arguments *parsed, const phl_run *run, phl_forest 
         if (phl_forest_trees(*forest) == 0) {
             terminal_message("note: there is no tree in the input");
         }
-        note_unseen(run, *forest);
+        unseen_labels unseen = {.run = run};
+        unseen_add(&unseen, *forest);
+        unseen_tell(&unseen);
+        unseen_clear(&unseen);
     }
     return code;
 }
@@ -260,30 +235,29 @@ static int no_model(const cli_arguments *parsed, const phl_run *run, const phl_f
                        *where ? where : label, parsed->operands[0], names);
 }
 
+size_t model_of_tree(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
+                     size_t tree, int *code)
+{
+    const char *name = tree_class_name(forest, tree);
+    int model = !phl_run_per_class(run) ? 0 : name ? phl_run_find_class(run, name) : -1;
+    if (model < 0) {
+        *code = no_model(parsed, run, forest, tree);
+        return SIZE_MAX;
+    }
+    return (size_t)model;
+}
+
 size_t *models_of_trees(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
                         int *code)
 {
-    size_t n = phl_forest_trees(forest), n_classes = phl_forest_classes(forest);
+    size_t n = phl_forest_trees(forest);
     size_t *models = terminal_allocate(n, sizeof *models);
-    int *of_class = terminal_allocate(n_classes, sizeof *of_class);
-    if (!phl_run_per_class(run)) {
-        free(of_class);
-        return models;
-    }
-    for (size_t c = 0; c < n_classes; c++) {
-        of_class[c] = phl_run_find_class(run, phl_forest_class_name(forest, (int32_t)c));
-    }
     for (size_t t = 0; t < n; t++) {
-        int32_t class_index = phl_tree_class(forest, t);
-        int model = class_index == PHL_NO_CLASS ? -1 : of_class[class_index];
-        if (model < 0) {
-            *code = no_model(parsed, run, forest, t);
+        models[t] = model_of_tree(parsed, run, forest, t, code);
+        if (models[t] == SIZE_MAX) {
             free(models);
-            models = NULL;
-            break;
+            return NULL;
         }
-        models[t] = (size_t)model;
     }
-    free(of_class);
     return models;
 }

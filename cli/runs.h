@@ -75,6 +75,10 @@ char *class_names(const phl_run *run, char *buffer, size_t size);
 /* Number of the class of that name; SIZE_MAX after saying that it was never trained. */
 size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code);
 
+/* Number of the model that is for a tree: the model, or the one of its class.  SIZE_MAX after
+ * saying what is wrong. */
+size_t model_of_tree(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
+                     size_t tree, int *code);
 /* For each tree the number of the model that is for it: the model, or the one of the tree's class.
  * To be freed; NULL after saying what is wrong. */
 size_t *models_of_trees(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,

@@ -296,6 +296,30 @@ PHL_API phl_status phl_forest_read_memory(const void *text, size_t size, const c
                                           const phl_read_options *options, phl_forest **forest,
                                           phl_read_summary *summary, phl_error *error);
 
+/* Reading block by block: any number of trees in bounded memory.  A block is a forest of its own,
+ * with its own numbers of labels and classes; its trees are numbered from 0, while sources, ids and
+ * lines are those of the input.  What options, text and name point to must outlive the reader. */
+typedef struct phl_forest_reader phl_forest_reader;
+
+PHL_API phl_status phl_forest_reader_create(const char *const *paths, size_t n_paths,
+                                            const phl_read_options *options,
+                                            phl_forest_reader **reader, phl_error *error);
+PHL_API phl_status phl_forest_reader_create_memory(const void *text, size_t size, const char *name,
+                                                   const phl_read_options *options,
+                                                   phl_forest_reader **reader, phl_error *error);
+PHL_API void phl_forest_reader_free(phl_forest_reader *reader);
+
+/* The next block: it ends behind the tree with which it has max_trees trees, or max_size distinct
+ * subtrees and links together (0: no bound), or at the end of the input.  *block is NULL when there
+ * is no tree left.  Blocks one after the other hold the trees, and meet the errors and reports, of
+ * phl_forest_read.  Trees before an error are handed out first, as a block; then the call fails,
+ * and so does every further one.  Cancelled, it fails at once. */
+PHL_API phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees,
+                                          size_t max_size, phl_forest **block, phl_error *error);
+
+/* What was read so far; a file counts when it is done with. */
+PHL_API void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary);
+
 /* ---------------------------------------------------------------------------------------------
  * 7. Writing
  * ------------------------------------------------------------------------------------------- */
@@ -694,6 +718,23 @@ PHL_API size_t phl_classify_best(const double *log_posterior, size_t n_classes);
  * enter. */
 PHL_API phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *forest,
                                          const double *log_posterior, phl_evaluation *evaluation,
+                                         phl_error *error);
+
+/* The same for a forest that comes in blocks (section 6): posteriors block by block, the note and
+ * the evaluation for all of them together, as if they were one forest.  What options point to and
+ * the run must outlive the classifier. */
+typedef struct phl_classifier phl_classifier;
+
+PHL_API phl_status phl_classifier_create(const phl_run *run, const phl_classify_options *options,
+                                         phl_classifier **classifier, phl_error *error);
+PHL_API void phl_classifier_free(phl_classifier *classifier);
+
+/* log_posterior [trees of the block][classes]. */
+PHL_API phl_status phl_classifier_add(phl_classifier *classifier, const phl_forest *block,
+                                      double *log_posterior, phl_error *error);
+
+/* Once all blocks were added; `evaluation` may be NULL. */
+PHL_API phl_status phl_classifier_finish(phl_classifier *classifier, phl_evaluation *evaluation,
                                          phl_error *error);
 
 /* ---- Scoring ---- */

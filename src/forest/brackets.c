@@ -19,8 +19,9 @@ static bool ends_name(char byte)
 struct parse {
     phl_reader *reader;
     phl_lines lines;
-    const char *line; /* start of the current line */
-    phl_text name;    /* the quoted name decoded last */
+    const char *line;    /* start of the current line */
+    phl_text name;       /* the quoted name decoded last */
+    phl_text class_name; /* the quoted class decoded last */
 };
 
 static phl_status expected(struct parse *parse, const char *at, const char *what,
@@ -142,7 +143,7 @@ static phl_status read_label(struct parse *parse, const char *at, const char **e
 
 /* The class before the tab, if any; *end is at the tree. */
 static phl_status read_class(struct parse *parse, const char *at, const char **end,
-                             phl_span *class_name, phl_text *scratch, phl_error *error)
+                             phl_span *class_name, phl_error *error)
 {
     class_name->bytes = NULL;
     class_name->length = 0;
@@ -157,16 +158,17 @@ static phl_status read_class(struct parse *parse, const char *at, const char **e
             return status;
         }
         /* Labels are decoded into the same buffer: keep the class elsewhere. */
-        scratch->length = 0;
-        status = phl_text_append(scratch, parse->name.bytes, parse->name.length, error);
+        phl_text *kept = &parse->class_name;
+        kept->length = 0;
+        status = phl_text_append(kept, parse->name.bytes, parse->name.length, error);
         if (status == PHL_OK) {
-            status = phl_text_append(scratch, "", 1, error); /* never NULL, also when empty */
+            status = phl_text_append(kept, "", 1, error); /* never NULL, also when empty */
         }
         if (status != PHL_OK) {
             return status;
         }
-        class_name->bytes = scratch->bytes;
-        class_name->length = scratch->length - 1;
+        class_name->bytes = kept->bytes;
+        class_name->length = kept->length - 1;
     } else {
         while (!ends_name(*behind)) {
             behind++;
@@ -249,12 +251,11 @@ static phl_status read_nodes(struct parse *parse, const char *at, const char **e
     return PHL_OK;
 }
 
-static phl_status read_tree(struct parse *parse, const char *line, phl_text *scratch,
-                            phl_error *error)
+static phl_status read_tree(struct parse *parse, const char *line, phl_error *error)
 {
     phl_span class_name;
     const char *at = line;
-    phl_status status = read_class(parse, at, &at, &class_name, scratch, error);
+    phl_status status = read_class(parse, at, &at, &class_name, error);
     if (status == PHL_OK) {
         status = read_nodes(parse, at, &at, error);
     }
@@ -284,28 +285,39 @@ static bool is_blank_or_comment(const char *line, size_t length)
     return true;
 }
 
+static void open_brackets(phl_reader *reader)
+{
+    struct parse *parse = reader->state;
+    parse->reader = reader;
+    phl_lines_init(&parse->lines, reader->input, reader->options->max_token);
+}
+
+static void close_brackets(phl_reader *reader)
+{
+    struct parse *parse = reader->state;
+    phl_lines_clear(&parse->lines);
+    phl_text_clear(&parse->name);
+    phl_text_clear(&parse->class_name);
+}
+
 static phl_status read_brackets(phl_reader *reader, phl_error *error)
 {
-    struct parse parse = {.reader = reader};
-    phl_text scratch = {NULL, 0, 0};
+    struct parse *parse = reader->state;
     phl_status status = PHL_OK;
-    phl_lines_init(&parse.lines, reader->input, reader->options->max_token);
-    while (status == PHL_OK && !reader->done) {
+    while (status == PHL_OK && !reader->pause) {
         size_t length;
-        status = phl_lines_next(&parse.lines, &parse.line, &length, error);
-        if (status == PHL_OK && parse.line == NULL) {
+        status = phl_lines_next(&parse->lines, &parse->line, &length, error);
+        if (status == PHL_OK && parse->line == NULL) {
+            reader->ended = true;
             break;
         }
-        if (status == PHL_OK && !is_blank_or_comment(parse.line, length)) {
-            status = read_tree(&parse, parse.line, &scratch, error);
+        if (status == PHL_OK && !is_blank_or_comment(parse->line, length)) {
+            status = read_tree(parse, parse->line, error);
         }
         if (status != PHL_OK) {
             status = phl_reader_bad_tree(reader, status, error);
         }
     }
-    phl_lines_clear(&parse.lines);
-    phl_text_clear(&parse.name);
-    phl_text_clear(&scratch);
     return status;
 }
 
@@ -408,7 +420,10 @@ const phl_format_driver phl_brackets_driver = {
     .name = "brackets",
     .endings = endings,
     .recognise = recognise_brackets,
+    .state_size = sizeof(struct parse),
+    .open = open_brackets,
     .read = read_brackets,
+    .close = close_brackets,
     .tree_objection = brackets_tree_objection,
     .write_tree = write_brackets,
 };

@@ -604,6 +604,8 @@ static void move_trees(phl_builder *builder, phl_forest *forest)
     builder->tree_line = NULL;
     builder->tree_weight = NULL;
     builder->tree_id = NULL;
+    builder->root_capacity = builder->class_capacity = builder->file_capacity = 0;
+    builder->line_capacity = builder->weight_capacity = builder->id_capacity = 0;
     size_t n = forest->n_trees;
     phl_shrink(&forest->tree_root, n, sizeof *forest->tree_root);
     phl_shrink(&forest->tree_class, n, sizeof *forest->tree_class);
@@ -613,22 +615,12 @@ static void move_trees(phl_builder *builder, phl_forest *forest)
     phl_shrink(&forest->tree_id, n, sizeof *forest->tree_id);
 }
 
-phl_status phl_builder_finish(phl_builder *builder, phl_forest **forest, phl_error *error)
+/* The forest of what the builder holds; nodes and links stay in the builder, all else moves. */
+static phl_status freeze(phl_builder *builder, phl_forest **forest, phl_error *error)
 {
-    phl_status status = PHL_OK;
-    phl_forest *made = NULL;
+    phl_status status = PHL_ERR_MEMORY;
     uint32_t *height = NULL; /* becomes the new number of each node */
-    if (builder->finished) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "the builder was finished before");
-    }
-    builder->finished = true;
-    phl_builder_abandon_tree(builder); /* an unfinished tree does not count */
-    phl_free(builder->table);
-    builder->table = NULL;
-    builder->table_size = 0;
-
-    status = PHL_ERR_MEMORY;
-    made = phl_alloc_zero(1, sizeof *made, error);
+    phl_forest *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         goto out;
     }
@@ -680,4 +672,35 @@ out:
     phl_free(height);
     phl_forest_free(made);
     return status;
+}
+
+phl_status phl_builder_finish(phl_builder *builder, phl_forest **forest, phl_error *error)
+{
+    if (builder->finished) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "the builder was finished before");
+    }
+    builder->finished = true;
+    phl_builder_abandon_tree(builder); /* an unfinished tree does not count */
+    phl_free(builder->table);
+    builder->table = NULL;
+    builder->table_size = 0;
+    return freeze(builder, forest, error);
+}
+
+phl_status phl_builder_take_forest(phl_builder *builder, phl_forest **forest, phl_error *error)
+{
+    phl_builder_abandon_tree(builder);
+    phl_status status = freeze(builder, forest, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    /* A table made for many nodes that holds few is not worth going through. */
+    if (builder->n_nodes < builder->table_size / 16) {
+        truncate_nodes(builder, 0);
+    } else if (builder->table_size > 0) {
+        memset(builder->table, 0, builder->table_size * sizeof *builder->table);
+    }
+    builder->n_nodes = builder->n_links = builder->n_trees = 0;
+    phl_builder_keep(builder);
+    return PHL_OK;
 }

@@ -96,6 +96,9 @@ phl_status phl_builder_enter_tree(phl_builder *builder, const phl_tree_entry *en
 /* Make everything so far permanent: what a later abandoned tree goes back to. */
 void phl_builder_keep(phl_builder *builder);
 
+/* The forest of all trees so far; the builder goes on with none, and keeps its room. */
+phl_status phl_builder_take_forest(phl_builder *builder, phl_forest **forest, phl_error *error);
+
 /* The root of the tree under construction once it is closed; PHL_ERR_ARGUMENT before that. */
 phl_status phl_builder_take_root(phl_builder *builder, uint32_t *root, phl_error *error);
 

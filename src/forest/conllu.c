@@ -375,20 +375,34 @@ static phl_status end_sentence(conllu_reading *reading)
     return status;
 }
 
+static void open_sentences(phl_reader *reader)
+{
+    conllu_reading *reading = reader->state;
+    reading->reader = reader;
+    phl_lines_init(&reading->lines, reader->input, reader->options->max_token);
+    start_sentence(reading);
+}
+
+static void close_sentences(phl_reader *reader)
+{
+    conllu_reading *reading = reader->state;
+    phl_lines_clear(&reading->lines);
+    phl_free(reading->words);
+    phl_text_clear(&reading->id);
+}
+
 static phl_status read_sentences(phl_reader *reader, phl_error *error)
 {
-    conllu_reading reading = {.reader = reader, .error = error};
-    phl_status status = PHL_OK;
-    bool passing = false; /* over the rest of a bad sentence */
+    conllu_reading *reading = reader->state;
+    bool passing = false; /* over the rest of a bad sentence; no pause comes inside one */
     const char *line = "";
     size_t length = 0;
-    phl_lines_init(&reading.lines, reader->input, reader->options->max_token);
-    start_sentence(&reading);
-    while (line != NULL && !reader->done) {
+    reading->error = error;
+    while (line != NULL && !reader->pause) {
         bool blank = false;
-        status = phl_lines_next(&reading.lines, &line, &length, error);
+        phl_status status = phl_lines_next(&reading->lines, &line, &length, error);
         if (status != PHL_OK && status != PHL_ERR_ENCODING) { /* no way to go on */
-            goto out;
+            return status;
         }
         if (status == PHL_OK) {
             blank = line == NULL || is_blank(line, length);
@@ -397,30 +411,26 @@ static phl_status read_sentences(phl_reader *reader, phl_error *error)
             continue;
         }
         if (status == PHL_OK && blank) {
-            status = passing ? PHL_OK : end_sentence(&reading);
+            status = passing ? PHL_OK : end_sentence(reading);
             passing = false;
-            start_sentence(&reading);
+            start_sentence(reading);
             if (status == PHL_OK) {
                 status = phl_reader_check_cancel(reader, error);
             }
         } else if (status == PHL_OK) {
-            status = line[0] == '#' ? read_comment(&reading, line, length)
-                                    : read_word(&reading, line, length);
+            status = line[0] == '#' ? read_comment(reading, line, length)
+                                    : read_word(reading, line, length);
         }
         if (status != PHL_OK) {
             passing = !blank;
             status = phl_reader_bad_tree(reader, status, error);
             if (status != PHL_OK) {
-                goto out;
+                return status;
             }
         }
     }
-    status = PHL_OK;
-out:
-    phl_lines_clear(&reading.lines);
-    phl_free(reading.words);
-    phl_text_clear(&reading.id);
-    return status;
+    reader->ended = line == NULL;
+    return PHL_OK;
 }
 
 /* The first line that is no comment has a number and ten columns. */
@@ -460,7 +470,10 @@ const phl_format_driver phl_conllu_driver = {
     .name = "conllu",
     .endings = endings,
     .recognise = recognise,
+    .state_size = sizeof(conllu_reading),
+    .open = open_sentences,
     .read = read_sentences,
+    .close = close_sentences,
     .tree_objection = phl_conllu_tree_objection,
     .node_objection = phl_conllu_node_objection,
     .write_tree = phl_conllu_write_tree,

@@ -142,31 +142,43 @@ static phl_status read_tree(struct parse *parse, const char *at, phl_error *erro
     return phl_reader_end_tree(parse->reader, class_name, 1.0, no_id, parse->lines.number, error);
 }
 
+static void open_elastic(phl_reader *reader)
+{
+    struct parse *parse = reader->state;
+    parse->reader = reader;
+    phl_lines_init(&parse->lines, reader->input, reader->options->max_token);
+}
+
+static void close_elastic(phl_reader *reader)
+{
+    struct parse *parse = reader->state;
+    phl_lines_clear(&parse->lines);
+}
+
 static phl_status read_elastic(phl_reader *reader, phl_error *error)
 {
-    struct parse parse = {.reader = reader};
+    struct parse *parse = reader->state;
     phl_status status = PHL_OK;
-    phl_lines_init(&parse.lines, reader->input, reader->options->max_token);
-    while (status == PHL_OK && !reader->done) {
+    while (status == PHL_OK && !reader->pause) {
         size_t length;
-        status = phl_lines_next(&parse.lines, &parse.line, &length, error);
-        if (status == PHL_OK && parse.line == NULL) {
+        status = phl_lines_next(&parse->lines, &parse->line, &length, error);
+        if (status == PHL_OK && parse->line == NULL) {
+            reader->ended = true;
             break;
         }
         if (status == PHL_OK) {
-            const char *at = parse.line;
+            const char *at = parse->line;
             while (*at == ' ' || *at == '\t') {
                 at++;
             }
             if (*at != '\n') {
-                status = read_tree(&parse, at, error);
+                status = read_tree(parse, at, error);
             }
         }
         if (status != PHL_OK) {
             status = phl_reader_bad_tree(reader, status, error);
         }
     }
-    phl_lines_clear(&parse.lines);
     return status;
 }
 
@@ -306,7 +318,10 @@ const phl_format_driver phl_elastic_driver = {
     .name = "elastic",
     .endings = endings,
     .recognise = recognise_elastic,
+    .state_size = sizeof(struct parse),
+    .open = open_elastic,
     .read = read_elastic,
+    .close = close_elastic,
     .tree_objection = elastic_tree_objection,
     .node_objection = elastic_node_objection,
     .write_tree = write_elastic,

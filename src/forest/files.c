@@ -32,6 +32,11 @@ static phl_status append(phl_files *files, char *path, phl_error *error)
     return PHL_OK;
 }
 
+phl_status phl_files_append(phl_files *files, const char *path, phl_error *error)
+{
+    return append(files, phl_copy_text(path, strlen(path), error), error);
+}
+
 static char *join(const char *folder, const char *name, phl_error *error)
 {
     size_t length = strlen(folder);
@@ -104,11 +109,11 @@ phl_status phl_files_add(phl_files *files, const char *path, phl_format format, 
 {
     struct stat info;
     if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
-        return append(files, phl_copy_text(path, strlen(path), error), error);
+        return phl_files_append(files, path, error);
     }
     phl_files folders = {NULL, 0, 0};
     size_t first = files->count;
-    phl_status status = append(&folders, phl_copy_text(path, strlen(path), error), error);
+    phl_status status = phl_files_append(&folders, path, error);
     while (status == PHL_OK && folders.count > 0) {
         char *folder = folders.paths[--folders.count];
         status = list_folder(&folders, files, folder, format, error);

@@ -12,6 +12,9 @@ typedef struct phl_files {
 
 void phl_files_clear(phl_files *files);
 
+/* Append a copy of `path`, whatever it is. */
+phl_status phl_files_append(phl_files *files, const char *path, phl_error *error);
+
 /* Append `path`, or, if it is a folder, every file below it whose name has an ending of `format`
  * (PHL_FORMAT_AUTO: of any format), in order of name.  Hidden files are passed over, links to
  * folders not followed. */

@@ -22,7 +22,12 @@ typedef struct phl_format_driver {
 
     /* Do the first bytes of an input look like this format? */
     bool (*recognise)(const char *text, size_t length);
+    /* Reading: reader->state is state_size zeroed bytes (NULL for 0) that `open` sets up, `read`
+     * goes on from, as often as it is called, and `close` clears.  For 0 both may be NULL. */
+    size_t state_size;
+    void (*open)(phl_reader *reader);
     phl_status (*read)(phl_reader *reader, phl_error *error);
+    void (*close)(phl_reader *reader);
 
     /* Why the format cannot carry something about a tree itself (class, weight) or about one node
      * (label, empty slots): the end of a sentence "FORMAT cannot express ...", or NULL.  Asked for

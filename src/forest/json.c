@@ -101,7 +101,10 @@ const phl_format_driver phl_json_driver = {
     .name = "json",
     .endings = endings,
     .recognise = recognise_json,
+    .state_size = sizeof(phl_json_parse),
+    .open = phl_json_open,
     .read = phl_json_read,
+    .close = phl_json_close,
     .write_tree = write_json,
     .carries_ids = true,
 };

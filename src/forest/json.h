@@ -47,7 +47,10 @@ typedef struct phl_json_parse {
     size_t first_capacity, order_capacity, stack_capacity;
 } phl_json_parse;
 
+/* The reading half of the driver; the state is a phl_json_parse. */
+void phl_json_open(phl_reader *reader);
 phl_status phl_json_read(phl_reader *reader, phl_error *error);
+void phl_json_close(phl_reader *reader);
 
 /* Hand the nodes in the columns (of one length, at least 1) to the builder. */
 phl_status phl_json_nodes(phl_json_parse *parse, phl_error *error);

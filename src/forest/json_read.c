@@ -275,38 +275,50 @@ static phl_status read_tree(phl_json_parse *parse, const char *at, phl_error *er
                                                   parse->id, parse->line.lines.number, error);
 }
 
-phl_status phl_json_read(phl_reader *reader, phl_error *error)
+void phl_json_open(phl_reader *reader)
 {
     const phl_read_options *options = reader->options;
-    phl_json_parse parse = {.reader = reader};
+    phl_json_parse *parse = reader->state;
+    parse->reader = reader;
+    parse->line.max_name = options->max_name;
+    parse->max_nodes = options->max_nodes < MAX_NODES ? options->max_nodes : MAX_NODES;
+    parse->max_slot = options->max_children < MAX_SLOT ? options->max_children : MAX_SLOT;
+    phl_lines_init(&parse->line.lines, reader->input, options->max_token);
+}
+
+void phl_json_close(phl_reader *reader)
+{
+    phl_json_parse *parse = reader->state;
+    phl_lines_clear(&parse->line.lines);
+    for (size_t column = 0; column < PHL_JSON_COLUMNS; column++) {
+        phl_free(parse->columns[column].values);
+    }
+    phl_text_clear(&parse->text);
+    phl_text_clear(&parse->class_text);
+    phl_text_clear(&parse->id_text);
+    phl_free(parse->first);
+    phl_free(parse->order);
+    phl_free(parse->stack);
+}
+
+phl_status phl_json_read(phl_reader *reader, phl_error *error)
+{
+    phl_json_parse *parse = reader->state;
     phl_status status = PHL_OK;
-    parse.line.max_name = options->max_name;
-    parse.max_nodes = options->max_nodes < MAX_NODES ? options->max_nodes : MAX_NODES;
-    parse.max_slot = options->max_children < MAX_SLOT ? options->max_children : MAX_SLOT;
-    phl_lines_init(&parse.line.lines, reader->input, options->max_token);
-    while (status == PHL_OK && !reader->done) {
+    while (status == PHL_OK && !reader->pause) {
         size_t length;
-        status = phl_lines_next(&parse.line.lines, &parse.line.line, &length, error);
-        if (status == PHL_OK && parse.line.line == NULL) {
+        status = phl_lines_next(&parse->line.lines, &parse->line.line, &length, error);
+        if (status == PHL_OK && parse->line.line == NULL) {
+            reader->ended = true;
             break;
         }
-        const char *start = status == PHL_OK ? phl_json_skip(parse.line.line) : NULL;
+        const char *start = status == PHL_OK ? phl_json_skip(parse->line.line) : NULL;
         if (status == PHL_OK && *start != '\n') {
-            status = read_tree(&parse, start, error);
+            status = read_tree(parse, start, error);
         }
         if (status != PHL_OK) {
             status = phl_reader_bad_tree(reader, status, error);
         }
     }
-    phl_lines_clear(&parse.line.lines);
-    for (size_t column = 0; column < PHL_JSON_COLUMNS; column++) {
-        phl_free(parse.columns[column].values);
-    }
-    phl_text_clear(&parse.text);
-    phl_text_clear(&parse.class_text);
-    phl_text_clear(&parse.id_text);
-    phl_free(parse.first);
-    phl_free(parse.order);
-    phl_free(parse.stack);
     return status;
 }

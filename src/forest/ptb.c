@@ -50,6 +50,7 @@ typedef struct ptb_reading {
     phl_error *error;
     phl_lines lines;
     const char *line; /* at hand */
+    const char *rest; /* of the line, behind the tree that made the reader pause; NULL: nothing */
     enum ptb_state state;
     bool wrapped;       /* the open tree has an outer bracket without label ... */
     bool has_tree;      /* ... and the tree in it is complete */
@@ -200,12 +201,12 @@ static phl_status take_name(ptb_reading *reading, const char *at, size_t length)
     return status;
 }
 
-/* Tokens from `at` on; stops at the end of the line, behind the tree of a |BT| line, or when the
- * limit of trees is reached.  *end is where it stopped. */
+/* Tokens from `at` on; stops at the end of the line, behind the tree of a |BT| line, or behind a
+ * tree at which to pause.  *end is where it stopped. */
 static phl_status read_tokens(ptb_reading *reading, const char *at, const char **end)
 {
     phl_status status = PHL_OK;
-    while (status == PHL_OK && *at != '\n' && !reading->reader->done) {
+    while (status == PHL_OK && *at != '\n' && !reading->reader->pause) {
         const char *token = at++;
         if (is_blank(*token)) {
             continue;
@@ -318,39 +319,62 @@ static phl_status check_closed(ptb_reading *reading)
                         open, open == 1 ? "" : "s");
 }
 
+static phl_status read_rest(ptb_reading *reading, const char *at)
+{
+    phl_status status = read_tokens(reading, at, &at);
+    reading->rest = status == PHL_OK && reading->reader->pause ? at : NULL;
+    return status;
+}
+
 static phl_status read_line(ptb_reading *reading, size_t length)
 {
     const char *mark = NULL;
-    const char *end;
     if (reading->state == OUTSIDE) {
         mark = find_begin_mark(reading->line, length);
     }
-    return mark != NULL ? read_marked_line(reading, mark)
-                        : read_tokens(reading, reading->line, &end);
+    return mark != NULL ? read_marked_line(reading, mark) : read_rest(reading, reading->line);
+}
+
+static void open_parse_trees(phl_reader *reader)
+{
+    ptb_reading *reading = reader->state;
+    reading->reader = reader;
+    reading->line = "";
+    phl_lines_init(&reading->lines, reader->input, reader->options->max_token);
+}
+
+static void close_parse_trees(phl_reader *reader)
+{
+    ptb_reading *reading = reader->state;
+    phl_lines_clear(&reading->lines);
 }
 
 static phl_status read_parse_trees(phl_reader *reader, phl_error *error)
 {
-    ptb_reading reading = {.reader = reader, .error = error, .line = ""};
+    ptb_reading *reading = reader->state;
     phl_status status = PHL_OK;
     bool passing = false; /* looking for a line to go on at after a bad tree */
     size_t length = 0;
-    phl_lines_init(&reading.lines, reader->input, reader->options->max_token);
-    while (reading.line != NULL && !reader->done) {
-        status = phl_lines_next(&reading.lines, &reading.line, &length, error);
-        if (status != PHL_OK && status != PHL_ERR_ENCODING) { /* no way to go on */
-            goto out;
-        }
-        if (status != PHL_OK && passing) {
-            continue;
-        }
-        if (status == PHL_OK && reading.line == NULL) {
-            status = check_closed(&reading);
-        } else if (status == PHL_OK) {
-            passing =
-                passing && reading.line[0] != '(' && find_begin_mark(reading.line, length) == NULL;
-            if (!passing) {
-                status = read_line(&reading, length);
+    reading->error = error;
+    while (reading->line != NULL && !reader->pause) {
+        if (reading->rest != NULL) {
+            status = read_rest(reading, reading->rest);
+        } else {
+            status = phl_lines_next(&reading->lines, &reading->line, &length, error);
+            if (status != PHL_OK && status != PHL_ERR_ENCODING) { /* no way to go on */
+                return status;
+            }
+            if (status != PHL_OK && passing) {
+                continue;
+            }
+            if (status == PHL_OK && reading->line == NULL) {
+                status = check_closed(reading);
+            } else if (status == PHL_OK) {
+                passing = passing && reading->line[0] != '(' &&
+                          find_begin_mark(reading->line, length) == NULL;
+                if (!passing) {
+                    status = read_line(reading, length);
+                }
             }
         }
         if (status == PHL_OK) {
@@ -358,17 +382,15 @@ static phl_status read_parse_trees(phl_reader *reader, phl_error *error)
         }
         if (status != PHL_OK) {
             passing = true;
-            forget_tree(&reading);
+            forget_tree(reading);
             status = phl_reader_bad_tree(reader, status, error);
             if (status != PHL_OK) {
-                goto out;
+                return status;
             }
         }
     }
-    status = PHL_OK;
-out:
-    phl_lines_clear(&reading.lines);
-    return status;
+    reader->ended = reading->line == NULL;
+    return PHL_OK;
 }
 
 /* The native format has no words (bare names other than _), no brackets without label and no tree
@@ -442,7 +464,10 @@ const phl_format_driver phl_ptb_driver = {
     .name = "ptb",
     .endings = endings,
     .recognise = recognise,
+    .state_size = sizeof(ptb_reading),
+    .open = open_parse_trees,
     .read = read_parse_trees,
+    .close = close_parse_trees,
     .tree_objection = phl_ptb_tree_objection,
     .node_objection = phl_ptb_node_objection,
     .write_tree = phl_ptb_write_tree,

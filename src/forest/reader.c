@@ -72,7 +72,9 @@ phl_status phl_reader_end_tree(phl_reader *reader, phl_span class_name, double w
         return status;
     }
     reader->summary->trees++;
-    reader->done = options->limit != 0 && reader->summary->trees >= options->limit;
+    reader->pause = builder->n_trees >= reader->max_trees ||
+                    builder->n_nodes + builder->n_links >= reader->max_size ||
+                    (options->limit != 0 && reader->summary->trees >= options->limit);
     return phl_reader_check_cancel(reader, error);
 }
 

@@ -2,7 +2,8 @@
  *
  * A reader turns one input into calls on the builder and ends every tree with
  * phl_reader_end_tree, or phl_reader_bad_tree when something is wrong with it; it returns when the
- * input ends, a call fails, or reader->done is set.  Format drivers are listed in format.c.
+ * input ends, a call fails, or reader->pause is set.  After a pause it is called again, unless the
+ * caller has enough, and goes on from reader->state.  Format drivers are listed in format.c.
  */
 #ifndef PHL_FOREST_READER_H
 #define PHL_FOREST_READER_H
@@ -17,7 +18,11 @@ typedef struct phl_reader {
     const char *file;         /* name for messages and sources */
     const char *folder_class; /* the folder's name, or NULL */
     phl_read_summary *summary;
-    bool done; /* the limit of trees is reached */
+    void *state;      /* the format's own */
+    size_t max_trees; /* pause when the builder holds so many trees, */
+    size_t max_size;  /* or so many distinct subtrees and links together */
+    bool pause;       /* set by phl_reader_end_tree: return behind this tree */
+    bool ended;       /* set by the format's reader: the input holds no more trees */
 } phl_reader;
 
 /* A class, id or label as it stands in the input: not NUL-terminated. bytes NULL: absent. */

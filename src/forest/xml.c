@@ -126,6 +126,7 @@ static phl_status read_document(phl_reader *reader, phl_error *error)
     } else {
         status = phl_reader_bad_tree(reader, status, error);
     }
+    reader->ended = true;
     XML_ParserFree(reading.parser);
     phl_text_clear(&reading.label);
     phl_alphabet_clear(&reading.declared_elements);

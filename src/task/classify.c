@@ -1,4 +1,7 @@
-/* classify.c - class posteriors from one model a class (DESIGN section 5). */
+/* classify.c - class posteriors from one model a class (DESIGN section 5).
+ *
+ * Contents: the class prior, posteriors, evaluation, forests in blocks.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -6,6 +9,10 @@
 #include "base/numeric.h"
 #include "task/classify.h"
 #include "task/scores.h"
+
+/* ---------------------------------------------------------------------------------------------
+ * The class prior
+ * ------------------------------------------------------------------------------------------- */
 
 void phl_classify_options_init(phl_classify_options *options)
 {
@@ -24,7 +31,6 @@ static phl_status check_per_class(const phl_run *run, phl_error *error)
     return PHL_OK;
 }
 
-/* log p(class) [K]. */
 static phl_status fill_prior(const phl_run *run, phl_class_prior prior, double *log_prior,
                              phl_error *error)
 {
@@ -45,38 +51,53 @@ static phl_status fill_prior(const phl_run *run, phl_class_prior prior, double *
     return PHL_OK;
 }
 
-/* Tell how many trees no class can have made. */
-static void report_impossible(const phl_forest *forest, const phl_classify_options *options,
-                              size_t count, size_t first)
+/* log p(class) [K], for a run trained per class; to be freed in any case. */
+static phl_status make_prior(const phl_run *run, phl_class_prior prior, double **log_prior,
+                             phl_error *error)
 {
-    if (count == 0 || options->report == NULL) {
+    phl_status status = check_per_class(run, error);
+    if (status == PHL_OK) {
+        *log_prior = phl_alloc(run->n_models, sizeof **log_prior, error);
+        status = *log_prior == NULL ? PHL_ERR_MEMORY : fill_prior(run, prior, *log_prior, error);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Posteriors
+ * ------------------------------------------------------------------------------------------- */
+
+/* Trees that no class can have made. */
+struct impossible {
+    size_t count;
+    size_t first; /* the first of them */
+};
+
+static void report_impossible(const phl_classify_options *options, struct impossible impossible,
+                              const char *file, uint64_t line)
+{
+    if (impossible.count == 0 || options->report == NULL) {
         return;
     }
     phl_error note = {.status = PHL_OK};
-    phl_position position = {phl_tree_file(forest, first), phl_tree_line(forest, first), 0};
+    phl_position position = {file, line, 0};
     phl_raise_at(&note, PHL_OK, position, NULL,
                  "%zu tree%s probability 0 under every class (the first is tree %zu): the class "
                  "prior stands in for the posterior",
-                 count, count == 1 ? " has" : "s have", first);
+                 impossible.count, impossible.count == 1 ? " has" : "s have", impossible.first);
     options->report(&note, options->context);
 }
 
-phl_status phl_classify_scored(const phl_run *run, const phl_forest *forest,
-                               const phl_classify_options *options, double *log_posterior,
-                               double *log_likelihood, phl_error *error)
+/* Posteriors, and likelihoods unless NULL, of all trees of a forest. */
+static phl_status classify_trees(const phl_run *run, const phl_forest *forest,
+                                 const phl_classify_options *options, const double *log_prior,
+                                 double *log_posterior, double *log_likelihood,
+                                 struct impossible *impossible, phl_error *error)
 {
     phl_prepared prepared = {0};
-    double *scores = NULL, *log_prior = NULL;
+    double *scores = NULL;
     size_t n = run->n_models;
-    phl_status status = check_per_class(run, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    log_prior = phl_alloc(n, sizeof *log_prior, error);
-    status = log_prior == NULL ? PHL_ERR_MEMORY : fill_prior(run, options->prior, log_prior, error);
-    if (status == PHL_OK) {
-        status = phl_prepare(run, forest, &prepared, error);
-    }
+    phl_status status = phl_prepare(run, forest, &prepared, error);
     if (status == PHL_OK) {
         scores = phl_alloc(n * prepared.roots.n, sizeof *scores, error);
         status = scores == NULL ? PHL_ERR_MEMORY : PHL_OK;
@@ -86,28 +107,43 @@ phl_status phl_classify_scored(const phl_run *run, const phl_forest *forest,
                                     options->context, options->structure ? NULL : scores,
                                     options->structure ? scores : NULL, error);
     }
-    if (status == PHL_OK) {
-        size_t impossible = 0, first = 0;
-        for (size_t t = 0; t < forest->n_trees; t++) {
-            double *row = log_posterior + t * n;
-            for (size_t k = 0; k < n; k++) {
-                double score = scores[k * prepared.roots.n + prepared.roots.of_tree[t]];
-                row[k] = log_prior[k] + score;
-                if (log_likelihood != NULL) {
-                    log_likelihood[t * n + k] = score;
-                }
-            }
-            if (isinf(phl_log_normalise(row, n))) {
-                memcpy(row, log_prior, n * sizeof *row);
-                first = impossible == 0 ? t : first;
-                impossible++;
+    *impossible = (struct impossible){0, 0};
+    for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
+        double *row = log_posterior + t * n;
+        for (size_t k = 0; k < n; k++) {
+            double score = scores[k * prepared.roots.n + prepared.roots.of_tree[t]];
+            row[k] = log_prior[k] + score;
+            if (log_likelihood != NULL) {
+                log_likelihood[t * n + k] = score;
             }
         }
-        report_impossible(forest, options, impossible, first);
+        if (isinf(phl_log_normalise(row, n))) {
+            memcpy(row, log_prior, n * sizeof *row);
+            impossible->first = impossible->count == 0 ? t : impossible->first;
+            impossible->count++;
+        }
     }
     phl_free(scores);
-    phl_free(log_prior);
     phl_prepared_clear(&prepared);
+    return status;
+}
+
+phl_status phl_classify_scored(const phl_run *run, const phl_forest *forest,
+                               const phl_classify_options *options, double *log_posterior,
+                               double *log_likelihood, phl_error *error)
+{
+    struct impossible impossible = {0, 0};
+    double *log_prior = NULL;
+    phl_status status = make_prior(run, options->prior, &log_prior, error);
+    if (status == PHL_OK) {
+        status = classify_trees(run, forest, options, log_prior, log_posterior, log_likelihood,
+                                &impossible, error);
+    }
+    if (status == PHL_OK && impossible.count > 0) {
+        report_impossible(options, impossible, phl_tree_file(forest, impossible.first),
+                          phl_tree_line(forest, impossible.first));
+    }
+    phl_free(log_prior);
     return status;
 }
 
@@ -129,6 +165,10 @@ size_t phl_classify_best(const double *log_posterior, size_t n_classes)
     }
     return best;
 }
+
+/* ---------------------------------------------------------------------------------------------
+ * Evaluation
+ * ------------------------------------------------------------------------------------------- */
 
 /* Entropy in bits of a distribution given by logarithms. */
 static double entropy_of_logs(const double *log_p, size_t n)
@@ -196,4 +236,100 @@ phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *forest,
     }
     phl_measures_clear(&measures);
     return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Forests in blocks
+ * ------------------------------------------------------------------------------------------- */
+
+struct phl_classifier {
+    const phl_run *run;
+    phl_classify_options options;
+    double *log_prior; /* [K] */
+    phl_measures measures;
+    size_t n_trees; /* of the blocks so far */
+    struct impossible impossible;
+    char *file; /* of the first impossible tree, */
+    uint64_t line;
+};
+
+phl_status phl_classifier_create(const phl_run *run, const phl_classify_options *options,
+                                 phl_classifier **classifier, phl_error *error)
+{
+    phl_classifier *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    made->run = run;
+    phl_classify_options_init(&made->options);
+    made->options = options != NULL ? *options : made->options;
+    phl_status status = make_prior(run, made->options.prior, &made->log_prior, error);
+    if (status == PHL_OK) {
+        status = phl_measures_init(&made->measures, run->n_models, error);
+    }
+    if (status != PHL_OK) {
+        phl_classifier_free(made);
+        return status;
+    }
+    *classifier = made;
+    return PHL_OK;
+}
+
+void phl_classifier_free(phl_classifier *classifier)
+{
+    if (classifier == NULL) {
+        return;
+    }
+    phl_measures_clear(&classifier->measures);
+    phl_free(classifier->log_prior);
+    phl_free(classifier->file);
+    phl_free(classifier);
+}
+
+static phl_status count_impossible(phl_classifier *classifier, const phl_forest *block,
+                                   struct impossible found, phl_error *error)
+{
+    const char *file = found.count == 0 ? NULL : phl_tree_file(block, found.first);
+    if (classifier->impossible.count == 0 && found.count > 0) {
+        if (file != NULL) {
+            classifier->file = phl_copy_text(file, strlen(file), error);
+            if (classifier->file == NULL) {
+                return PHL_ERR_MEMORY;
+            }
+        }
+        classifier->line = phl_tree_line(block, found.first);
+        classifier->impossible.first = classifier->n_trees + found.first;
+    }
+    classifier->impossible.count += found.count;
+    return PHL_OK;
+}
+
+phl_status phl_classifier_add(phl_classifier *classifier, const phl_forest *block,
+                              double *log_posterior, phl_error *error)
+{
+    const phl_run *run = classifier->run;
+    struct impossible found;
+    phl_status status = classify_trees(run, block, &classifier->options, classifier->log_prior,
+                                       log_posterior, NULL, &found, error);
+    if (status == PHL_OK) {
+        status = count_impossible(classifier, block, found, error);
+    }
+    if (status == PHL_OK) {
+        status =
+            phl_measure_posteriors(run, block, log_posterior, false, &classifier->measures, error);
+    }
+    if (status == PHL_OK) {
+        classifier->n_trees += block->n_trees;
+    }
+    return status;
+}
+
+phl_status phl_classifier_finish(phl_classifier *classifier, phl_evaluation *evaluation,
+                                 phl_error *error)
+{
+    report_impossible(&classifier->options, classifier->impossible, classifier->file,
+                      classifier->line);
+    return evaluation == NULL ? PHL_OK
+                              : phl_measures_finish(&classifier->measures,
+                                                    &classifier->run->classes, evaluation, error);
 }

@@ -2,7 +2,7 @@
 """run.py PHLOEM - the edges of what can be read and written, reported as TAP.
 
 Very deep and very wide trees under a stack of 256 KiB, odd files, pipes, full disks, interrupts,
-and XML files made to hurt, each read or refused within 2 s and 256 MB.
+XML files made to hurt, each read or refused within 2 s and 256 MB, and more trees than are held.
 """
 import json
 import os
@@ -88,6 +88,70 @@ class Edges:
                         b["fingerprint"])
         except (RuntimeError, subprocess.TimeoutExpired) as problem:
             self.report(False, what, problem)
+
+
+# ---- any number of trees -----------------------------------------------------------------------
+
+def different_trees(count):
+    """Lines of trees that have no more in common than their labels, in larger pieces."""
+    for first in range(0, count, 1000):
+        lines = []
+        for number in range(first, first + 1000):
+            chain_of = "".join("(" + "abc"[number // 3 ** digit % 3] for digit in range(12))
+            lines.append(f"{'left' if number % 2 else 'right'}\t{chain_of}{')' * 12}\n")
+        yield "".join(lines).encode()
+
+
+def peak(edges, *words):
+    """Exit code and peak of memory in bytes."""
+    with subprocess.Popen([edges.program, *words], stdout=subprocess.DEVNULL) as running:
+        _, status, usage = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    return running.returncode, usage.ru_maxrss * 1024
+
+
+def streams(edges):
+    """Trees come in blocks: memory does not grow with their number, rows come as trees do."""
+    run, rows = edges.path("stream.run"), edges.path("rows.tsv")
+    few = edges.put("few.trees", different_trees(10000))
+    many = edges.put("many.trees", different_trees(80000))
+    edges.run("train", "--model", "sp", "--states", "2", "--iterations", "2", "--per-class", "--quiet",
+              "--limit", "1000", few, "-o", run)
+    for words in (("score",), ("score", "--per-node", "--json"), ("decode",), ("classify", "-p", rows),
+                  ("classify", "--no-class")):
+        before, after = (peak(edges, *words, "--block", "1000", "--threads", "1", run, path)
+                         for path in (few, many))
+        good = before[0] == after[0] == 0 and after[1] < SLOW * (1.05 * before[1] + (1 << 20))
+        edges.report(good, f"{' '.join(words[:2])}: as much memory for eight times the trees", before,
+                     after)
+    edges.report(sum(1 for _ in open(rows, "rb")) == 80001, "classify: a row for each tree")
+    os.unlink(rows)
+    with subprocess.Popen([edges.program, "score", "--block", "1", "--from", "brackets", run, "-"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        found = []
+        for tree, lines in ((b"(a)\n", 3), (b"(b (c))\n", 2)):  # a header, a row for each class
+            running.stdin.write(tree)
+            running.stdin.flush()
+            found += [running.stdout.readline() for _ in range(lines)]
+        running.stdin.close()
+        good = running.wait(60) == 0 and [line[:1] for line in found] == [b"t", b"0", b"0", b"1", b"1"]
+        edges.report(good, "score --block 1: rows come as trees do", found)
+    for end in (signal.SIGINT, None):  # None: a bad tree
+        with subprocess.Popen([edges.program, "classify", "--block", "1", "--from", "brackets", run, "-",
+                               "-p", rows], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as running:
+            running.stdin.write(b"left\t(a)\n")
+            running.stdin.flush()
+            while not any(name.startswith("rows.tsv.") for name in os.listdir(edges.folder)):
+                time.sleep(0.01)
+            if end:
+                running.send_signal(end)
+            running.stdin.write(b"left\t(a)\n" if end else b"left\t(a\n")
+            out, err = running.communicate()
+        left = [name for name in os.listdir(edges.folder) if name.startswith("rows.tsv")]
+        edges.report(running.returncode == (130 if end else 3) and not left and out == b"",
+                     f"classify -p: {'interrupted' if end else 'a bad tree'}, nothing is left",
+                     running.returncode, left, out, err)
 
 
 # ---- deep and wide -----------------------------------------------------------------------------
@@ -331,7 +395,7 @@ def main():
         return 2
     with tempfile.TemporaryDirectory(prefix="phloem-edges-") as folder:
         edges = Edges(os.path.abspath(sys.argv[1]), folder)
-        for part in (attacks, deep_and_wide, odd_files, outputs):
+        for part in (attacks, streams, deep_and_wide, odd_files, outputs):
             part(edges)
         print(f"1..{edges.number}")
     return int(edges.failed)

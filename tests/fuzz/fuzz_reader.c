@@ -111,6 +111,46 @@ static void check_round_trip(const phl_forest *forest, phl_format format,
     phl_forest_free(again);
 }
 
+/* Read in blocks of a few trees, good trees and the failure are the same as at once: `whole` is the
+ * forest, NULL if reading it failed with `failure`. */
+static void check_blocks(const uint8_t *data, size_t size, const phl_read_options *options,
+                         const phl_forest *whole, const phl_error *failure)
+{
+    phl_forest_reader *reader = NULL;
+    phl_builder *builder = NULL;
+    phl_forest *sum = NULL, *block = NULL;
+    phl_error error = {0};
+    size_t few = 1 + size % 3;
+    must(phl_builder_create(NULL, &builder, &error) == PHL_OK &&
+             phl_builder_finish(builder, &sum, &error) == PHL_OK &&
+             phl_forest_reader_create_memory(data, size, NAME, options, &reader, &error) == PHL_OK,
+         "blocks", &error);
+    phl_status status;
+    while ((status = phl_forest_reader_next(reader, few, 0, &block, &error)) == PHL_OK && block) {
+        const phl_forest *both[2] = {sum, block};
+        phl_forest *joined = NULL;
+        must(phl_forest_trees(block) > 0 && phl_forest_trees(block) <= few, "a wrong block", NULL);
+        must(phl_forest_concat(both, 2, &joined, &error) == PHL_OK, "joining blocks", &error);
+        phl_forest_free(sum);
+        phl_forest_free(block);
+        sum = joined;
+    }
+    if (whole != NULL) {
+        char a[33], b[33];
+        print(whole, a);
+        print(sum, b);
+        must(status == PHL_OK && strcmp(a, b) == 0, "blocks change the trees", &error);
+    } else {
+        must(status == failure->status && error.line == failure->line &&
+                 error.column == failure->column && strcmp(error.message, failure->message) == 0 &&
+                 strcmp(error.remedy, failure->remedy) == 0,
+             "blocks change the failure", &error);
+    }
+    phl_forest_free(sum);
+    phl_builder_free(builder);
+    phl_forest_reader_free(reader);
+}
+
 /* Nodes met on a walk are those that multiplicities count. */
 static void check_counts(const phl_forest *forest)
 {
@@ -150,6 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
              "a message without words or place", &error);
         must(strict == NULL, "a forest in spite of a failure", &error);
     }
+    check_blocks(data, size, &options, strict, &error);
     options.skip_bad = true;
     options.report = count;
     options.context = &reports;
@@ -165,6 +206,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         print(lenient, b);
         must(strcmp(a, b) == 0, "skip_bad changes good trees", NULL);
     }
+    size_t reports_before = reports;
+    check_blocks(data, size, &options, lenient, NULL);
+    must(reports == 2 * reports_before, "blocks report otherwise", NULL);
     check_counts(lenient);
     for (int format = PHL_FORMAT_BRACKETS; format <= PHL_FORMAT_PTB; format++) {
         check_round_trip(lenient, (phl_format)format, options.conllu_label);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "formats.h"
+#include "many_trees.h"
 
 /* ---------------------------------------------------------------------------------------------
  * The replaced calls
@@ -235,47 +236,6 @@ static int remove_folder(void **state)
  * Trees
  * ------------------------------------------------------------------------------------------- */
 
-/* Enough labels and subtrees for every table to grow a few times. */
-static char *many_brackets(size_t trees)
-{
-    char *text = test_malloc(trees * 80 + 1);
-    size_t used = 0;
-    for (size_t i = 0; i < trees; i++) {
-        used += (size_t)sprintf(text + used, "c%zu\t(r%zu (\"x y%zu\" _ (l%zu)) (m (n%zu)))\n",
-                                i % 40, i % 70, i, i / 2, i % 90);
-    }
-    return text;
-}
-
-/* The same for JSON: names with escapes that grow, trees that grow, slots before parents. */
-static char *many_objects(size_t trees)
-{
-    char *text = test_malloc(trees * (trees * 20 + 400));
-    size_t used = 0;
-    for (size_t i = 0; i < trees; i++) {
-        char name[200];
-        memset(name, 'x', i);
-        name[i] = '\0';
-        used += (size_t)sprintf(text + used,
-                                "{\"id\":\"\\t%zu%s\",\"class\":\"\\u00e9%zu\",\"weight\":%zu.5,"
-                                "\"label\":[\"r\"",
-                                i, name, i % 40, i);
-        for (size_t k = 0; k < i; k++) {
-            used += (size_t)sprintf(text + used, ",\"\\/%zu\"", k * i % 301);
-        }
-        used += (size_t)sprintf(text + used, ",%zu,null,\"\\n%s\"],\"slot\":[1", i, name);
-        for (size_t k = 0; k < i + 3; k++) {
-            used += (size_t)sprintf(text + used, ",%zu", k % 2 + 1);
-        }
-        used += (size_t)sprintf(text + used, "],\"parent\":[-1");
-        for (size_t k = 0; k < i + 3; k++) {
-            used += (size_t)sprintf(text + used, ",%zu", k / 2);
-        }
-        used += (size_t)sprintf(text + used, "]}\n");
-    }
-    return text;
-}
-
 static const char elastic_text[] = "1:a(b($) c(d($) e($)))\n2:a(b($))\nq($)\n";
 static const char json_text[] =
     "{\"id\":\"t1\",\"class\":\"a\",\"weight\":2.5,\"label\":[\"r\",\"a long label that is "
@@ -302,6 +262,7 @@ struct work {
     const char *path;         /* ... or from here; or written here */
     const phl_forest *source; /* written, copied, counted */
     bool skip_bad;
+    size_t block; /* read in blocks of so many trees; 0: all at once */
 
     phl_forest *forest;
     char *written;
@@ -312,11 +273,43 @@ struct work {
 
 typedef phl_status (*operation)(struct work *work, phl_error *error);
 
+/* Block by block, put together at the end. */
+static phl_status do_read_blocks(struct work *work, const phl_read_options *options,
+                                 phl_error *error)
+{
+    phl_forest *blocks[64] = {NULL};
+    size_t n = 0;
+    phl_forest_reader *reader = NULL;
+    phl_status status = work->path != NULL
+                            ? phl_forest_reader_create(&work->path, 1, options, &reader, error)
+                            : phl_forest_reader_create_memory(work->text, work->size, "test",
+                                                              options, &reader, error);
+    while (status == PHL_OK) {
+        assert_true(n < sizeof blocks / sizeof *blocks);
+        status = phl_forest_reader_next(reader, work->block, 0, &blocks[n], error);
+        if (blocks[n] == NULL) {
+            break;
+        }
+        n++;
+    }
+    if (status == PHL_OK) {
+        status = phl_forest_concat((const phl_forest *const *)blocks, n, &work->forest, error);
+    }
+    while (n > 0) {
+        phl_forest_free(blocks[--n]);
+    }
+    phl_forest_reader_free(reader);
+    return status;
+}
+
 static phl_status do_read(struct work *work, phl_error *error)
 {
     phl_read_options options = read_options(work->format);
     options.xml_attributes = options.xml_text = true;
     options.skip_bad = work->skip_bad;
+    if (work->block != 0) {
+        return do_read_blocks(work, &options, error);
+    }
     return work->path != NULL
                ? phl_forest_read(&work->path, 1, &options, &work->forest, NULL, error)
                : phl_forest_read_memory(work->text, work->size, "test", &options, &work->forest,
@@ -506,6 +499,8 @@ static void read_failures(phl_format format, const char *text, size_t size)
     struct work work = {.format = format, .text = text, .size = size};
     fail_allocations(phl_format_name(format), do_read, &work);
     work.skip_bad = true; /* a tree there is no memory for is not a bad tree */
+    fail_allocations(phl_format_name(format), do_read, &work);
+    work.block = size > 1000 ? 30 : 1;
     fail_allocations(phl_format_name(format), do_read, &work);
 }
 
@@ -749,6 +744,9 @@ static void test_reading_files(void **state)
     }
     struct work work = {.path = path};
     fail_allocations("folder", do_read, &work);
+    work.block = 15;
+    fail_allocations("folder in blocks", do_read, &work);
+    work.block = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         work.path = in_folder(names[i], inside);
         fail_allocations(names[i], do_read, &work);
@@ -772,17 +770,19 @@ static void test_failing_reads(void **state)
         describe(&work, expected);
         clear(&work);
         static const int causes[] = {EIO, EINTR, 0};
-        for (size_t c = 0; c < sizeof causes / sizeof *causes; c++) {
+        for (size_t c = 0; c < 2 * sizeof causes / sizeof *causes; c++) {
+            int cause = causes[c / 2];
             bool more = true;
+            work.block = c % 2 == 0 ? 0 : 7;
             for (long at = 1; more; at++) {
                 phl_error error = {0};
-                bool for_ever = causes[c] != EINTR; /* interrupted for ever is waiting for ever */
-                arm(READ, at, for_ever, causes[c]);
+                bool for_ever = cause != EINTR; /* interrupted for ever is waiting for ever */
+                arm(READ, at, for_ever, cause);
                 phl_status status = do_read(&work, &error);
                 fault.armed = false;
                 more = fault.happened;
                 assert_true(more || at > 1); /* it was called at all */
-                if (more && causes[c] == EIO) {
+                if (more && cause == EIO) {
                     assert_int_equal(status, PHL_ERR_READ);
                     assert_string_equal(error.file, path);
                 } else {

@@ -118,6 +118,26 @@ static phl_status do_classify(const struct setting *setting, phl_error *error)
     return status;
 }
 
+static phl_status do_classify_blocks(const struct setting *setting, phl_error *error)
+{
+    double posterior[16];
+    phl_classify_options options;
+    phl_classify_options_init(&options);
+    options.threads = 1;
+    phl_evaluation evaluation = {0};
+    phl_classifier *classifier = NULL;
+    phl_status status = phl_classifier_create(setting->per_class, &options, &classifier, error);
+    for (int block = 0; status == PHL_OK && block < 2; block++) {
+        status = phl_classifier_add(classifier, setting->forest, posterior, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_classifier_finish(classifier, &evaluation, error);
+    }
+    phl_evaluation_clear(&evaluation);
+    phl_classifier_free(classifier);
+    return status;
+}
+
 static phl_status do_score(const struct setting *setting, phl_error *error)
 {
     phl_tree_score scores[8];
@@ -223,8 +243,9 @@ static void run_failing(operation run, const struct setting *setting, bool for_e
 static void test_failures(void **state)
 {
     (void)state;
-    static const operation operations[] = {do_session,      do_classify, do_score,    do_label,
-                                           do_label_forest, do_sample,   do_evaluate, do_diagnose};
+    static const operation operations[] = {do_session, do_classify, do_classify_blocks,
+                                           do_score,   do_label,    do_label_forest,
+                                           do_sample,  do_evaluate, do_diagnose};
     static const char *const classes[] = {"left", "right"};
     static const char *const text = "left\t(a (b) (c))\n"
                                     "right\t(a _ (b (c) (?)))\n"
