@@ -42,8 +42,10 @@ int blocks_next(tree_blocks *blocks)
         blocks->own = NULL;
         blocks->forest = NULL;
     }
-    if (fflush(stdout) != 0) {
-        return EXIT_SYSTEM; /* told when the program ends */
+    int code = terminal_finish();
+    if (code != EXIT_OK) {
+        clearerr(stdout); /* told once */
+        return code;
     }
     phl_status status =
         trees

@@ -8,6 +8,9 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 
+/* Subtrees and links times draws: a tenth of a millisecond or so. */
+static const size_t SMALL_WORK = 5000;
+
 /* ---------------------------------------------------------------------------------------------
  * Distinct roots, and a forest made ready
  * ------------------------------------------------------------------------------------------- */
@@ -293,7 +296,14 @@ phl_status phl_average_scores(const phl_prepared *prepared, const phl_model *mod
                               size_t n_models, int threads, phl_cancel_fn cancel, void *context,
                               double *labels, double *both, phl_error *error)
 {
-    size_t n_roots = prepared->roots.n;
+    size_t n_roots = prepared->roots.n, draws = 0;
+    for (size_t m = 0; m < n_models; m++) {
+        draws += models[m].n_draws;
+    }
+    /* A few trees (a small block of many) are not worth waking other threads for. */
+    if ((prepared->forest->n_subtrees + prepared->forest->n_links) * draws < SMALL_WORK) {
+        threads = 1;
+    }
     size_t workers = (size_t)phl_thread_count(threads);
     size_t *first_job = phl_alloc(n_models + 1, sizeof *first_job, error);
     struct worker *worker = phl_alloc_zero(workers, sizeof *worker, error);
