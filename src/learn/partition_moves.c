@@ -97,12 +97,15 @@ static void weigh_places(phl_partitions *partitions, uint32_t value, bool alone,
     uint32_t others = size - alone; /* blocks without the value */
     const phl_slot_table *tables = partitions->view.tables;
     size_t rests = partitions->layout.n_rest, c = partitions->states;
+    double prior[2]; /* of `others` blocks, and of one more */
+    for (uint32_t more = 0; more < 2; more++) {
+        prior[more] = phl_sizes_allowed(partitions, e, others + more)
+                          ? phl_size_prior(partitions, others + more)
+                          : -INFINITY;
+    }
     for (uint32_t y = 0; y <= size; y++) {
         bool fresh = alone ? y == own : y == size;
-        uint32_t new_size = fresh ? others + 1 : others;
-        double weight = (alone && y == size) || !phl_sizes_allowed(partitions, e, new_size)
-                            ? -INFINITY
-                            : phl_size_prior(partitions, new_size);
+        double weight = alone && y == size ? -INFINITY : prior[fresh];
         for (uint32_t t = partitions->view.first_table[value];
              weight > -INFINITY && t != PHL_NO_TABLE; t = tables[t].next) {
             size_t cell = y * rests + tables[t].rest;
@@ -144,7 +147,7 @@ phl_status phl_partitions_reassign(phl_partitions *partitions, uint32_t value, d
     }
     partitions->reassigned.tried++;
     weigh_places(partitions, value, alone, partitions->weights);
-    for (uint32_t y = 0; y <= size; y++) {
+    for (uint32_t y = 0; temperature != 1.0 && y <= size; y++) {
         partitions->weights[y] /= temperature;
     }
     size_t place = phl_categorical_draw_log(rng, partitions->weights, (size_t)size + 1);

@@ -24,8 +24,9 @@ static phl_status find_bases(phl_slot_view *view, const uint32_t *rest, size_t n
 {
     phl_status status =
         phl_grow(&view->base, &view->base_capacity, n_cells, sizeof *view->base, error);
+    uint32_t low = (uint32_t)step, high = (uint32_t)(size * step); /* short divisions are fast */
     for (size_t z = 0; status == PHL_OK && z < n_cells; z++) {
-        view->base[z] = (uint32_t)(rest[z] / step * size * step + rest[z] % step);
+        view->base[z] = rest[z] / low * high + rest[z] % low;
     }
     return status;
 }

@@ -30,6 +30,7 @@ void phl_slot_view_clear(phl_slot_view *view)
     phl_free(view->entry_of);
     phl_free(view->entries);
     phl_free(view->dealt);
+    phl_free(view->empty);
     phl_free(view->units);
     phl_free(view->taken);
     phl_free(view->deck);
@@ -192,23 +193,27 @@ static phl_status count_empty(phl_slot_view *view, const uint32_t *block,
                               const phl_slot_layout *layout, size_t c, const int64_t *cells,
                               const uint32_t *live, size_t n_live, phl_error *error)
 {
-    phl_status status = PHL_OK;
-    int64_t *left = view->left; /* [C] */
-    for (size_t i = 0; i < n_live; i++) {
-        if (layout->digit[live[i]] != block[c]) {
-            continue;
+    phl_status status = phl_grow(&view->empty, &view->empty_capacity, layout->n_rest * c,
+                                 sizeof *view->empty, error);
+    for (size_t i = 0; status == PHL_OK && i < n_live; i++) {
+        if (layout->digit[live[i]] == block[c]) {
+            memcpy(view->empty + layout->rest[live[i]] * c, cells + live[i] * c,
+                   c * sizeof *view->empty);
         }
+    }
+    for (size_t t = 0; status == PHL_OK && t < view->n_tables; t++) {
+        int64_t *empty = view->empty + view->tables[t].rest * c;
+        const int64_t *count = view->count + t * c;
+        for (size_t j = 0; block[view->tables[t].value] == block[c] && j < c; j++) {
+            empty[j] -= count[j];
+        }
+    }
+    for (size_t i = 0; status == PHL_OK && i < n_live; i++) {
         uint32_t rest = layout->rest[live[i]];
-        memcpy(left, cells + live[i] * c, c * sizeof *left);
-        for (size_t q = 0; q < c; q++) {
-            uint32_t number = block[q] == block[c] ? view->number[q * layout->n_rest + rest] : 0;
-            for (size_t j = 0; number != 0 && j < c; j++) {
-                left[j] -= view->count[(number - 1) * c + j];
-            }
-        }
-        for (uint32_t j = 0; status == PHL_OK && j < c; j++) {
-            if (left[j] > 0) {
-                status = add(view, layout->n_rest, c, (uint32_t)c, rest, j, left[j], error);
+        for (uint32_t j = 0; layout->digit[live[i]] == block[c] && status == PHL_OK && j < c; j++) {
+            if (view->empty[rest * c + j] > 0) {
+                status = add(view, layout->n_rest, c, (uint32_t)c, rest, j,
+                             view->empty[rest * c + j], error);
             }
         }
     }

@@ -65,6 +65,8 @@ typedef struct phl_slot_view {
     /* Work space. */
     int64_t *count; /* [n_tables][C] */
     size_t count_capacity;
+    int64_t *empty; /* [n_rest][C] parents with nothing in the slot */
+    size_t empty_capacity;
     uint32_t *number; /* [C + 1][n_rest] table + 1 while counting, else 0 */
     size_t number_capacity;
     uint32_t *entry_of; /* [n_cells][C] entry + 1 of the pair at hand, else 0 */

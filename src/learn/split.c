@@ -86,7 +86,7 @@ static uint32_t divide(int64_t n, const double *weights, size_t count, double to
 {
     size_t top = largest(weights, count, total, guess);
     double rest = weights[top] < total ? total - weights[top] : 0.0;
-    double r = rest / total, times = (double)n;
+    double r = total == 1.0 ? rest : rest / total, times = (double)n;
     bool even = times * r >= 4.0 || r > 0.999; /* else (1 - r)^n is far from underflow */
     if (even && weights[top] > 0.0) {
         phl_multinomial_draw(rng, n, weights, count, to);
