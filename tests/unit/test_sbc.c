@@ -83,6 +83,7 @@ static size_t simulate(const skeleton *bones, const world_prior *prior, uint64_t
             must(phl_gibbs_step(gibbs, error));
         }
         picture_of_gibbs(&p, &w, gibbs);
+        picture_deal(&p, gibbs->rows, &rng);
         assert_int_equal(describe(&w, &p, log_likelihood(gibbs), draw), n);
         for (size_t f = 0; f < n; f++) {
             double off = draw[f].value - truth[f].value;

@@ -640,6 +640,56 @@ static void hidden_of_gibbs(picture *p, const phl_gibbs *gibbs)
     }
 }
 
+/* Shows row `row` block y of eligible slot e, having a child of this pair there? */
+static bool shows(const picture *p, const picture_row *row, int e, uint32_t pair, uint32_t y)
+{
+    size_t below = 1;
+    for (int l = e + 1; l < W_ELIGIBLE; l++) {
+        below *= p->size[l];
+    }
+    return pair_of(p->w, row->subtree, e) == pair && row->cell / below % p->size[e] == y;
+}
+
+void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng)
+{
+    size_t n = p->n_rows;
+    for (size_t r = 0; r < n; r++) { /* a row an occurrence */
+        for (; p->row[r].n > 1; p->row[r].n--) {
+            if (p->n_rows == sizeof p->row / sizeof *p->row) {
+                must(PHL_ERR_INTERNAL);
+            }
+            p->row[p->n_rows] = p->row[r];
+            p->row[p->n_rows++].n = 1;
+        }
+    }
+    for (int e = 0; !p->soft && e < W_ELIGIBLE; e++) { /* soft ones have no rows */
+        for (size_t r = 0; r < p->n_rows; r++) {
+            bool empty = pair_of(p->w, p->row[r].subtree, e) == PHL_NO_PAIR;
+            memset(p->row[r].margin[e], 0, sizeof p->row[r].margin[e]);
+            p->row[r].margin[e][W_STATES] = empty;
+        }
+        for (uint32_t pair = 0; pair < p->w->index->n_pairs; pair++) {
+            for (uint32_t y = 0; y < p->size[e]; y++) {
+                uint32_t deck[W_NODES];
+                size_t left = 0;
+                for (uint32_t q = 0; q < W_STATES; q++) {
+                    bool there = p->w->index->pair_row[pair] == (uint32_t)e && p->block[e][q] == y;
+                    for (int64_t k = there ? phl_rows_value(rows, pair, q) : 0; k > 0; k--) {
+                        deck[left++] = q;
+                    }
+                }
+                phl_shuffle(rng, left, deck);
+                for (size_t r = 0; r < p->n_rows; r++) {
+                    if (left > 0 && shows(p, &p->row[r], e, pair, y)) {
+                        p->row[r].margin[e][deck[--left]] = 1.0;
+                    }
+                }
+                must(left == 0 ? PHL_OK : PHL_ERR_INTERNAL);
+            }
+        }
+    }
+}
+
 void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
