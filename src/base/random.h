@@ -12,6 +12,7 @@
 #ifndef PHL_BASE_RANDOM_H
 #define PHL_BASE_RANDOM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,6 +68,33 @@ static inline uint64_t phl_rng_bounded(phl_rng *rng, uint64_t bound)
         }
     }
     return (uint64_t)(product >> 64);
+}
+
+/* A stream taken 32 bits at a time: halves of its words. */
+typedef struct phl_halves {
+    phl_rng *rng;
+    uint64_t word; /* the half not given out yet is the upper one */
+    bool left;
+} phl_halves;
+
+static inline uint32_t phl_halves_next(phl_halves *halves)
+{
+    halves->word = halves->left ? halves->word >> 32 : phl_rng_next(halves->rng);
+    halves->left = !halves->left;
+    return (uint32_t)halves->word;
+}
+
+/* Uniform on 0 .. bound - 1, as phl_rng_bounded. */
+static inline uint32_t phl_halves_bounded(phl_halves *halves, uint32_t bound)
+{
+    uint64_t product = (uint64_t)phl_halves_next(halves) * bound;
+    if ((uint32_t)product < bound) {
+        uint32_t threshold = (0 - bound) % bound;
+        while ((uint32_t)product < threshold) {
+            product = (uint64_t)phl_halves_next(halves) * bound;
+        }
+    }
+    return (uint32_t)(product >> 32);
 }
 
 /* Exponential with mean 1.  Never 0; steps of at most 6e-14 of the value, also near 0. */

@@ -532,32 +532,15 @@ int64_t phl_negative_binomial_draw(phl_rng *rng, int64_t n, double log_p0)
     return phl_poisson_draw(rng, exp(phl_log_gamma_draw(rng, (double)n) + log_odds));
 }
 
-/* Uniform on 0 .. bound - 1 by 32 random bits, and more if need be; as phl_rng_bounded. */
-static inline uint32_t bounded_half(phl_rng *rng, uint32_t bits, uint32_t bound)
-{
-    uint64_t product = (uint64_t)bits * bound;
-    if ((uint32_t)product < bound) {
-        uint32_t threshold = (0 - bound) % bound;
-        while ((uint32_t)product < threshold) {
-            product = (phl_rng_next(rng) >> 32) * bound;
-        }
-    }
-    return (uint32_t)(product >> 32);
-}
-
 /* Good items among `sample`, one by one, two by a random word; for a small sample. */
 static int64_t hypergeometric_urn(phl_rng *rng, uint32_t good, uint32_t total, uint32_t sample)
 {
+    phl_halves halves = {.rng = rng};
     uint32_t left = good;
-    for (; sample > 1; sample -= 2, total -= 2) {
-        uint64_t word = phl_rng_next(rng);
-        left -= bounded_half(rng, (uint32_t)word, total) < left;
-        left -= bounded_half(rng, (uint32_t)(word >> 32), total - 1) < left;
+    for (; sample > 0; sample--, total--) {
+        left -= phl_halves_bounded(&halves, total) < left;
     }
-    if (sample > 0) {
-        left -= bounded_half(rng, (uint32_t)(phl_rng_next(rng) >> 32), total) < left;
-    }
-    return (int64_t)(good - left);
+    return good - left;
 }
 
 /* a (a - 1) ... / (b (b - 1) ...), k factors each, k <= PHL_FACTORIALS and k <= a, b. */

@@ -6,6 +6,9 @@
 #include "base/memory.h"
 #include "base/sampler.h"
 
+/* Occurrences of a pair that is dealt by units at most. */
+enum { LARGEST = 1 << 20 };
+
 /* Has a pair children in at most one state of every block?  Then there is nothing to deal, and
  * view->only tells the state by block. */
 static bool is_plain(phl_slot_view *view, const phl_rows *rows, uint32_t pair,
@@ -43,7 +46,7 @@ uint32_t phl_slot_most(const int64_t *value, size_t c)
 phl_slot_way phl_slot_way_of(phl_slot_view *view, const phl_rows *rows, size_t i,
                              const uint32_t *block, bool inactive)
 {
-    enum { FEW_TIMES = 4, LARGEST = 1 << 20 };
+    enum { FEW_TIMES = 4 };
     uint32_t pair = rows->pair[i];
     if (is_plain(view, rows, pair, block)) {
         return PHL_SLOT_PLAIN;
@@ -94,8 +97,8 @@ phl_status phl_slot_scatter(phl_slot_view *view, const phl_rows *rows, size_t i,
 {
     uint32_t pair = rows->pair[i];
     const int64_t *value = rows->value + (size_t)pair * rows->states;
-    uint64_t times = (uint64_t)rows->pair_times[pair];
-    size_t words = (size_t)(times / 64 + 1), before = view->taken_capacity;
+    uint32_t times = (uint32_t)rows->pair_times[pair]; /* at most LARGEST */
+    size_t words = times / 64 + 1, before = view->taken_capacity;
     phl_status status = phl_grow(&view->units, &view->unit_capacity, (size_t)rows->pair_times[pair],
                                  sizeof *view->units, error);
     if (status == PHL_OK) {
@@ -105,12 +108,13 @@ phl_status phl_slot_scatter(phl_slot_view *view, const phl_rows *rows, size_t i,
         return status;
     }
     memset(view->taken + before, 0, (view->taken_capacity - before) * sizeof *view->taken);
+    phl_halves halves = {.rng = rng};
     view->n_units = 0;
     for (uint32_t q = 0; q < rows->states; q++) {
         for (int64_t n = q == most ? 0 : value[q]; n > 0; n--) {
-            uint64_t place = phl_rng_bounded(rng, times);
+            uint32_t place = phl_halves_bounded(&halves, times);
             while (view->taken[place / 64] >> place % 64 & 1) {
-                place = phl_rng_bounded(rng, times);
+                place = phl_halves_bounded(&halves, times);
             }
             view->taken[place / 64] |= UINT64_C(1) << place % 64;
             view->units[view->n_units++] = (phl_slot_unit){row_at(rows, i, (int64_t)place), q};
@@ -125,7 +129,7 @@ phl_status phl_slot_deal_singly(phl_slot_view *view, const phl_rows *rows, size_
 {
     uint32_t pair = rows->pair[i];
     const int64_t *value = rows->value + (size_t)pair * rows->states;
-    size_t left = 0, times = (size_t)rows->pair_times[pair];
+    uint32_t left = 0, times = (uint32_t)rows->pair_times[pair]; /* at most LARGEST */
     phl_status status =
         phl_grow(&view->units, &view->unit_capacity, times, sizeof *view->units, error);
     if (status == PHL_OK) {
@@ -139,11 +143,12 @@ phl_status phl_slot_deal_singly(phl_slot_view *view, const phl_rows *rows, size_
             view->deck[left++] = q;
         }
     }
+    phl_halves halves = {.rng = rng};
     view->n_units = 0;
     for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
         for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
             for (int64_t n = rows->row[r].n; n > 0; n--) {
-                size_t at = (size_t)phl_rng_bounded(rng, left);
+                uint32_t at = phl_halves_bounded(&halves, left);
                 view->units[view->n_units++] = (phl_slot_unit){r, view->deck[at]};
                 view->deck[at] = view->deck[--left];
             }
