@@ -48,7 +48,8 @@ phl_slot_way phl_slot_way_of(phl_slot_view *view, const phl_rows *rows, size_t i
 {
     enum { FEW_TIMES = 4 };
     uint32_t pair = rows->pair[i];
-    if (is_plain(view, rows, pair, block)) {
+    bool several = inactive && rows->one_value[pair] == PHL_MANY; /* in the one block there is */
+    if (!several && is_plain(view, rows, pair, block)) {
         return PHL_SLOT_PLAIN;
     }
     const int64_t *value = rows->value + (size_t)pair * rows->states;
