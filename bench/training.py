@@ -51,7 +51,7 @@ def phases(bench):
 
 def threads(bench):
     """Two threads: training with C=10, four chains a class"""
-    iterations = 4 if bench.quick else 40
+    iterations = 4 if bench.quick else ITERATIONS
     name, train, _ = bench.sets()[0]
     command = [bench.helper("train_score"), "--chains", "4", "--iterations", str(iterations)]
 
