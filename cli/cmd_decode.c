@@ -51,7 +51,7 @@ static size_t argmax(const double *values, size_t n)
     return best;
 }
 
-/* Room for a tree's values; *n is its number of nodes. */
+/* Room for a tree's values. */
 static phl_status make_room(decoding *d, size_t tree, phl_error *error)
 {
     phl_visit visit;

@@ -2,7 +2,7 @@
  *
  * A stream is a pure function of six numbers.  Philox4x64-10 (Salmon et al. 2011)
  * is keyed by (seed, purpose) and counted by (stream, iteration, item, draw), one 64-bit word each.
- * `stream` tells class and chain, `item` what is drawn for (a subtree, a slot, a table row), `draw`
+ * `stream` tells class and chain, `item` what is drawn for (some subtrees, a slot, a table), `draw`
  * counts from 0 inside the generator.  So each item makes its own phl_rng on the stack, whichever
  * thread handles it, and a resumed run needs no saved generator.
  *

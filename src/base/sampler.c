@@ -1,7 +1,8 @@
 /* sampler.c - draws of categories, counts and partitions; see sampler.h.
  *
  * Contents: categorical, binomial and Poisson (transformed rejection, Hoermann 1993), multinomial,
- * hypergeometric (ratio of uniforms, Stadlober 1990), table counts (thinning), partitions.
+ * hypergeometric (ratio of uniforms, Stadlober 1990), table counts (skipping, thinning),
+ * partitions.
  */
 #include "base/sampler.h"
 

@@ -52,6 +52,7 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint
     const uint32_t *sizes = partitions->prior.fixed;
     uint32_t wanted = partitions->prior.slots_min > 1 ? partitions->prior.slots_min : 1;
     wanted = wanted > partitions->prior.slots_max ? partitions->prior.slots_max : wanted;
+    wanted = partitions->prior.core_max < 2 ? 0 : wanted;
     uint32_t *order = phl_alloc(rows->n_eligible, sizeof *order, error);
     if (order == NULL) {
         return PHL_ERR_MEMORY;
@@ -411,13 +412,13 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
     uint32_t n = params->n_modes;
     phl_mode modes[PHL_MAX_MODES];
     memset(modes, 0, sizeof modes);
-    gibbs->passed = false;
     if (n == 0) {
         gibbs->options.fixed_partitions = true; /* nothing to soften, and k stays as it is */
     }
     if (params->soft || n == 0) {
         return PHL_OK;
     }
+    gibbs->passed = false;
     double *core = phl_alloc(cells, sizeof *core, error);
     phl_status status = core == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (uint32_t a = 0; status == PHL_OK && a < n; a++) {

@@ -3,7 +3,8 @@
  * Occurrences of twins (model/twins.h) that stand in no active slot are drawn alike and on their
  * own: the state from beta, then the cell.  Mostly one outcome is likely by far.  So it is drawn
  * how many of the occurrences to come have that outcome before the next one that has not (a
- * geometric number), and only for the latter what they have instead.
+ * geometric number), and only for the latter what they have instead.  Used for internal subtrees
+ * that occur once, when clustering is hard.
  */
 #ifndef PHL_LEARN_LIKELY_H
 #define PHL_LEARN_LIKELY_H

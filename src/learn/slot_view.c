@@ -14,7 +14,7 @@ phl_status phl_slot_view_init(phl_slot_view *view, uint32_t states, phl_error *e
     size_t values = (size_t)states + 1;
     memset(view, 0, sizeof *view);
     view->first_table = phl_alloc(values, sizeof *view->first_table, error);
-    view->left = phl_alloc_zero(3 * values, sizeof *view->left, error);
+    view->left = phl_alloc_zero(2 * values, sizeof *view->left, error);
     view->only = phl_alloc(values, sizeof *view->only, error);
     return view->first_table == NULL || view->left == NULL || view->only == NULL ? PHL_ERR_MEMORY
                                                                                  : PHL_OK;

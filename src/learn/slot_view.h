@@ -81,7 +81,7 @@ typedef struct phl_slot_view {
     size_t taken_capacity;
     uint32_t *deck; /* states of children */
     size_t deck_capacity;
-    int64_t *left;      /* [C] children not yet dealt, by state; [C + 1] by block; [C + 1] more */
+    int64_t *left;      /* [C + 1] children not yet dealt, by state; [C + 1] by block */
     uint32_t *only;     /* [C + 1] the one state of a block that a pair has */
     uint32_t *new_cell; /* [n_rows] */
     size_t new_cell_capacity;
@@ -100,8 +100,9 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
                                phl_rng *rng, phl_error *error);
 
 /* Deal as phl_slot_view_count did from the same random numbers, and give every row the cell that
- * belongs to `block_now`: its rest under `layout` (which may leave out another slot than e), with
- * slot e put in at `step`.  Rows are cut where needed, with further random numbers. */
+ * belongs to `block_now`: its rest by `rest` (which may leave out another slot than e, by which it
+ * was dealt), with slot e put in at `step`.  Rows are cut where needed, with further random
+ * numbers. */
 phl_status phl_slot_view_apply(phl_slot_view *view, phl_rows *rows, uint32_t e,
                                const uint32_t *block, const phl_slot_layout *dealt_by,
                                const uint32_t *rest, const uint32_t *block_now, uint32_t size_now,

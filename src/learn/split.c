@@ -5,7 +5,8 @@
  * states by one multinomial draw of beta restricted to the block, which has exactly the law of
  * drawing each occurrence alone.  The n_s(j) occurrences in state j are then divided over the
  * blocks of the active children in the same way, slot by slot (choices.h); each (s, j, z) that gets
- * any is a row, and adds to the pools of the children.
+ * any is a row, and adds to the pools of the children.  Internal subtrees that occur once, in no
+ * active slot, are drawn in runs of their group's likely state and cell (likely.h).
  */
 #include <math.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static uint32_t which_has_all(int64_t n, const int64_t *counts, size_t count)
 }
 
 /* The largest of `count` weights, which add up to `total` but for rounding: `guess` if it has more
- * than half of that, which needs no look at the others. */
+ * than half of that, which needs no look at the others and leads to the same one. */
 static size_t largest(const double *weights, size_t count, double total, uint32_t guess)
 {
     size_t top = 0;
@@ -597,7 +598,12 @@ phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error)
     gibbs->passed = false;
     if (status == PHL_OK) {
         gibbs->log_likelihood = phl_upward_total(gibbs->upward, gibbs->times);
-        status = prepare(gibbs, error);
+        status = isfinite(gibbs->log_likelihood)
+                     ? prepare(gibbs, error)
+                     : phl_raise(error, PHL_ERR_ARGUMENT,
+                                 "use concentrations (--alpha, --beta, --gamma) nearer to 1",
+                                 "the tables drawn in iteration %llu give trees no probability",
+                                 (unsigned long long)gibbs->iteration);
     }
     phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_SPLIT, UINT64_MAX, &rng);

@@ -1,4 +1,5 @@
 /* train_gibbs.c - one chain of a sampler as a task of a training. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -84,6 +85,13 @@ static phl_status check_slots(const phl_task *task, const phl_rows *rows, phl_er
                          "%s%s%u active slots are asked for, but only %u slots can be active",
                          name == NULL ? "" : name, name == NULL ? "" : ": ", options->slots_min,
                          rows->n_eligible);
+    }
+    if (ldexp(1.0, (int)options->slots_min) > (double)options->core_max && options->sizes == NULL &&
+        task->training->n_modes == 0) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slots-min, or raise --core-max",
+                         "%u active slots make a core of at least %.0f cells, more than %llu",
+                         options->slots_min, ldexp(1.0, (int)options->slots_min),
+                         (unsigned long long)options->core_max);
     }
     if (options->slots_max > rows->n_eligible && options->slots_max != 5 && task->chain == 0) {
         phl_task_note(task, NULL, "--slots-max %u: only %u slots can be active", options->slots_max,

@@ -52,9 +52,10 @@ void phl_train_options_resolve(phl_train_options *options)
     }
 }
 
-static bool is_positive(double value)
+/* A concentration: more would overflow in sums over labels and counts. */
+static bool is_concentration(double value)
 {
-    return isfinite(value) && value > 0.0;
+    return value > 0.0 && value <= 1e100;
 }
 
 static phl_status check_em(const phl_train_options *options, phl_error *error)
@@ -70,8 +71,9 @@ static phl_status check_em(const phl_train_options *options, phl_error *error)
     if (options->restarts < 1) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "restarts must be at least 1");
     }
-    if (!is_positive(options->gamma)) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "gamma must be positive");
+    if (!is_concentration(options->gamma)) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "gamma must be positive, and at most 1e100");
     }
     if (!(options->smoothing >= 0.0 && options->smoothing < 1e9) ||
         !(options->tolerance >= 0.0 && options->tolerance < 1.0)) {
@@ -107,11 +109,12 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
                          "at least %u and at most %u active slots cannot both be",
                          options->slots_min, options->slots_max);
     }
-    if (!(isfinite(options->phi) && options->phi >= 0.0) || !is_positive(options->alpha) ||
-        !is_positive(options->alpha0) || !is_positive(options->beta) ||
-        !is_positive(options->gamma) || !is_positive(options->delta)) {
+    if (!(isfinite(options->phi) && options->phi >= 0.0) || !is_concentration(options->alpha) ||
+        !is_concentration(options->alpha0) || !is_concentration(options->beta) ||
+        !is_concentration(options->gamma) || !is_concentration(options->delta)) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "alpha, alpha0, beta, gamma and delta must be positive, phi 0 or more");
+                         "alpha, alpha0, beta, gamma and delta must be positive and at most 1e100, "
+                         "phi 0 or more");
     }
     if (!(options->slot_support >= 0.0 && options->slot_support <= 1.0) || options->core_max < 1 ||
         options->core_max > UINT32_MAX) {
