@@ -158,6 +158,18 @@ static int cannot_write(const char *path, const char *reason)
     return EXIT_SYSTEM;
 }
 
+/* A folder stands for the files below it whose names tell a format. */
+static bool folder_has(const char *folder, const char *path)
+{
+    char *above = realpath(folder, NULL), *below = realpath(path, NULL);
+    size_t n = above ? strlen(above) : 0;
+    bool has = above && below && phl_format_of_file(below) != PHL_FORMAT_AUTO &&
+               strncmp(above, below, n) == 0 && (below[n] == '/' || above[n - 1] == '/');
+    free(above);
+    free(below);
+    return has;
+}
+
 int result_check(const cli_arguments *parsed, const char *path)
 {
     struct stat known, other;
@@ -168,7 +180,7 @@ int result_check(const cli_arguments *parsed, const char *path)
         const char *operand = parsed->operands[i];
         bool is_stdin = i > 0 && strcmp(operand, "-") == 0;
         if ((is_stdin ? fstat(STDIN_FILENO, &other) : stat(operand, &other)) == 0 &&
-            same_file(&known, &other)) {
+            (same_file(&known, &other) || (S_ISDIR(other.st_mode) && folder_has(operand, path)))) {
             return usage_error(parsed->command,
                                "option --predictions: %s is %s, which would be lost; choose "
                                "another file",
