@@ -44,7 +44,6 @@ int blocks_next(tree_blocks *blocks)
     }
     int code = terminal_finish();
     if (code != EXIT_OK) {
-        clearerr(stdout); /* told once */
         return code;
     }
     phl_status status =
@@ -55,7 +54,7 @@ int blocks_next(tree_blocks *blocks)
         return library_error(blocks->parsed->command, &error);
     }
     if (interrupt_asked(NULL)) { /* the input may have ended by the same signal */
-        terminal_message("interrupted");
+        terminal_message("interrupted, nothing was written");
         return EXIT_INTERRUPTED;
     }
     blocks->forest = blocks->own;

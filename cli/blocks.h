@@ -11,8 +11,9 @@
     {                                                                                              \
         .name = "block", .type = OPTION_INTEGER, .argument = "N", .least = 1, .most = SIZE_MAX,    \
         .fallback_note = "100,000, fewer when they have a million distinct subtrees and links",    \
-        .help = "trees read and handled at a time: fewer take less memory, more are faster; the "  \
-                "results are the same"                                                             \
+        .help = "trees read and handled at a time, if given whatever their size: fewer take less " \
+                "memory, more are faster, the results are the same; '--block 1' prints at once "   \
+                "what comes from a pipe that does not end"                                         \
     }
 
 /* For a command's description. */

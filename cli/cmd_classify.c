@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIXED_COLUMNS = 4 };
 
@@ -55,10 +56,40 @@ static void print_predictions(classification *c)
 
 /* ---- where they go ---- */
 
+static const char *waiting_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
 static int cannot_wait(int reason)
 {
-    terminal_message("cannot keep the predictions in a temporary file: %s", strerror(reason));
+    terminal_message("cannot keep the predictions in a temporary file in %s: %s; set TMPDIR, or "
+                     "use --no-class or -p",
+                     waiting_folder(), strerror(reason));
     return EXIT_SYSTEM;
+}
+
+/* A file without a name; NULL with errno set. */
+static FILE *open_waiting(void)
+{
+    static const char name[] = "/phloem.XXXXXX";
+    size_t size = strlen(waiting_folder()) + sizeof name;
+    char *path = terminal_allocate(size, 1);
+    snprintf(path, size, "%s%s", waiting_folder(), name);
+    int descriptor = mkstemp(path);
+    FILE *file = NULL;
+    if (descriptor >= 0) {
+        unlink(path);
+        file = fdopen(descriptor, "w+");
+    }
+    int reason = errno;
+    if (descriptor >= 0 && !file) {
+        close(descriptor);
+    }
+    free(path);
+    errno = reason;
+    return file;
 }
 
 /* Open the place for rows, once. */
@@ -74,7 +105,7 @@ static int begin_rows(classification *c)
         code = result_open(&c->result, c->path);
         file = c->result.file;
     } else if (!arguments_flag(c->parsed, "no-class")) {
-        file = c->waiting = tmpfile();
+        file = c->waiting = open_waiting();
         code = file ? EXIT_OK : cannot_wait(errno);
     }
     if (code == EXIT_OK) {
@@ -91,9 +122,12 @@ static int print_waiting(const classification *c)
 {
     char buffer[1 << 16];
     size_t got;
-    errno = 0;
-    if (fflush(c->waiting) != 0 || fseek(c->waiting, 0, SEEK_SET) != 0) {
-        return cannot_wait(errno);
+    int reason = stream_flush(c->waiting);
+    if (reason == 0 && fseek(c->waiting, 0, SEEK_SET) != 0) {
+        reason = errno;
+    }
+    if (reason != 0) {
+        return cannot_wait(reason);
     }
     interrupt_partial();
     while ((got = fread(buffer, 1, sizeof buffer, c->waiting)) > 0) {
@@ -146,7 +180,11 @@ static int classify_block(classification *c)
     int code = begin_rows(c);
     if (code == EXIT_OK) {
         print_predictions(c);
-        code = c->waiting && ferror(c->waiting) ? cannot_wait(errno) : EXIT_OK;
+        if (c->waiting && ferror(c->waiting)) {
+            code = cannot_wait(stream_flush(c->waiting));
+        } else if (c->path && ferror(c->result.file)) {
+            code = result_close(&c->result, EXIT_OK); /* says why */
+        }
     }
     return code;
 }
@@ -197,7 +235,7 @@ static int classify(classification *c)
     }
     if (code == EXIT_OK) {
         code = finish(c);
-    } else if (c->columns) {
+    } else if (c->columns && !c->path) {
         rows_cut(&c->rows);
     }
     return code;
@@ -208,7 +246,10 @@ static int run_classify(const cli_arguments *parsed)
     classification c = {.parsed = parsed, .path = arguments_path(parsed, "predictions")};
     phl_run *run = NULL;
     c.line.quiet = arguments_flag(parsed, "quiet");
-    int code = run_open_trained(parsed, &run);
+    int code = result_check(parsed, c.path);
+    if (code == EXIT_OK) {
+        code = run_open_trained(parsed, &run);
+    }
     if (code == EXIT_OK && !phl_run_per_class(run)) {
         code = usage_error(parsed->command,
                            "%s was not trained with --per-class: it has one model for all trees "
@@ -273,8 +314,9 @@ const cli_command command_classify = {
         "log-loss and the confusion matrix. Otherwise a row for each tree is printed: the "
         "predicted class and the probability of each.\n\n"
         "Trees are read block by block, so there may be any number of them. Rows wait in a "
-        "temporary file until it is sure that no tree has a class; with --no-class they are "
-        "printed as they come, at a bad tree those of the trees before it.",
+        "temporary file, in the folder TMPDIR or else /tmp, until it is sure that no tree has a "
+        "class; with --no-class they are printed as they come, at a bad tree those of the trees "
+        "before it.",
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

@@ -301,6 +301,9 @@ static int run_label_command(const cli_arguments *parsed)
     l.options.context = &l;
     int code = check_options(parsed);
     if (code == EXIT_OK) {
+        code = result_check(parsed, arguments_path(parsed, "predictions"));
+    }
+    if (code == EXIT_OK) {
         code = hide_of(parsed, &l.options.hide);
     }
     if (code == EXIT_OK) {

@@ -67,7 +67,8 @@ static int note_many_states(const cli_arguments *parsed, const phl_forest *fores
     phl_stats_clear(&stats);
     if (how->options.states > fewest && fewest) {
         number_of(fewest, "node", "nodes", nodes, sizeof nodes);
-        terminal_message("note: there are %s%s, too few to learn %u states from", nodes,
+        terminal_message("note: there %s %s%s, too few to learn %u states from",
+                         fewest == 1 ? "is" : "are", nodes,
                          how->options.per_class ? " in the smallest class" : "",
                          (unsigned)how->options.states);
     }

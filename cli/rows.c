@@ -147,10 +147,53 @@ void rows_cut(row_writer *rows)
 
 /* ---- files ---- */
 
-static int cannot_write(const char *path, int reason)
+static bool same_file(const struct stat *a, const struct stat *b)
 {
-    terminal_message("cannot write %s: %s", path, reason ? strerror(reason) : "a write failed");
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static int cannot_write(const char *path, const char *reason)
+{
+    terminal_message("cannot write %s: %s", path, reason);
     return EXIT_SYSTEM;
+}
+
+/* A folder stands for the files below it whose names tell a format. */
+static bool folder_has(const char *folder, const char *path)
+{
+    char *above = realpath(folder, NULL), *below = realpath(path, NULL);
+    size_t n = above ? strlen(above) : 0;
+    bool has = above && below && phl_format_of_file(below) != PHL_FORMAT_AUTO &&
+               strncmp(above, below, n) == 0 && (below[n] == '/' || above[n - 1] == '/');
+    free(above);
+    free(below);
+    return has;
+}
+
+int result_check(const cli_arguments *parsed, const char *path)
+{
+    struct stat known, other;
+    if (!path || strcmp(path, "-") == 0 || stat(path, &known) != 0 || !S_ISREG(known.st_mode)) {
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < parsed->n_operands; i++) {
+        const char *operand = parsed->operands[i];
+        bool is_stdin = i > 0 && strcmp(operand, "-") == 0;
+        if ((is_stdin ? fstat(STDIN_FILENO, &other) : stat(operand, &other)) == 0 &&
+            (same_file(&known, &other) || (S_ISDIR(other.st_mode) && folder_has(operand, path)))) {
+            return usage_error(parsed->command,
+                               "option --predictions: %s is %s, which would be lost; choose "
+                               "another file",
+                               path, i == 0 ? "the run" : "an input file");
+        }
+    }
+    if (fstat(STDOUT_FILENO, &other) == 0 && same_file(&known, &other)) {
+        return usage_error(parsed->command,
+                           "option --predictions: %s is where standard output goes; choose another "
+                           "file",
+                           path);
+    }
+    return EXIT_OK;
 }
 
 static bool ends_in(const char *text, const char *ending)
@@ -159,9 +202,71 @@ static bool ends_in(const char *text, const char *ending)
     return n > m && strcmp(text + n - m, ending) == 0;
 }
 
+/* What is neither a file nor a folder, a pipe or a device, is written to as it is. */
+static int open_direct(result_file *result)
+{
+    result->file = fopen(result->path, "w");
+    if (!result->file) {
+        return cannot_write(result->path, strerror(errno));
+    }
+    interrupt_partial();
+    return EXIT_OK;
+}
+
+/* A new file beside the target, to be renamed into its place. */
+static int open_temporary(result_file *result, mode_t mode)
+{
+    size_t size = strlen(result->target) + 8;
+    result->temporary = terminal_allocate(size, 1);
+    snprintf(result->temporary, size, "%s.XXXXXX", result->target);
+    int descriptor = mkstemp(result->temporary);
+    if (descriptor >= 0) {
+        (void)fchmod(descriptor, mode);
+        result->file = fdopen(descriptor, "w");
+    }
+    if (!result->file) {
+        int code = cannot_write(result->path, strerror(errno));
+        if (descriptor >= 0) {
+            close(descriptor);
+            unlink(result->temporary);
+        }
+        return code;
+    }
+    interrupt_poll(true);
+    return EXIT_OK;
+}
+
+/* Where a file goes in the end, behind symbolic links, and its permissions. */
+static int find_target(result_file *result, const struct stat *known, mode_t *mode)
+{
+    struct stat link;
+    if (known) {
+        *mode = known->st_mode & 07777; /* those it has */
+        result->target = realpath(result->path, NULL);
+        return result->target ? EXIT_OK : cannot_write(result->path, strerror(errno));
+    }
+    if (lstat(result->path, &link) == 0 && S_ISLNK(link.st_mode)) {
+        return cannot_write(result->path, "it is a link to a file that is not there");
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    *mode = 0666 & ~mask;
+    result->target = terminal_allocate(strlen(result->path) + 1, 1);
+    strcpy(result->target, result->path);
+    return EXIT_OK;
+}
+
+static void result_clear(result_file *result)
+{
+    free(result->temporary);
+    free(result->target);
+    *result = (result_file){0};
+}
+
 int result_open(result_file *result, const char *path)
 {
     struct stat known;
+    mode_t mode;
     *result = (result_file){.path = path};
     if (ends_in(path, ".gz") || ends_in(path, ".zst")) {
         terminal_message("%s: predictions are written as plain text; choose another name", path);
@@ -171,33 +276,21 @@ int result_open(result_file *result, const char *path)
         result->file = stdout;
         return EXIT_OK;
     }
-    /* A pipe or a device is written to as it is. */
-    if (stat(path, &known) == 0 && !S_ISREG(known.st_mode)) {
-        result->file = S_ISDIR(known.st_mode) ? NULL : fopen(path, "w");
-        return result->file ? EXIT_OK : cannot_write(path, S_ISDIR(known.st_mode) ? EISDIR : errno);
+    bool exists = stat(path, &known) == 0;
+    if (exists && S_ISDIR(known.st_mode)) {
+        return cannot_write(path, strerror(EISDIR));
     }
-    size_t size = strlen(path) + 8;
-    result->temporary = terminal_allocate(size, 1);
-    snprintf(result->temporary, size, "%s.XXXXXX", path);
-    int descriptor = mkstemp(result->temporary);
-    if (descriptor >= 0) {
-        mode_t mask = umask(0);
-        umask(mask);
-        (void)fchmod(descriptor, 0666 & ~mask);
-        result->file = fdopen(descriptor, "w");
+    if (exists && !S_ISREG(known.st_mode)) {
+        return open_direct(result);
     }
-    if (!result->file) {
-        int code = cannot_write(path, errno);
-        if (descriptor >= 0) {
-            close(descriptor);
-            unlink(result->temporary);
-        }
-        free(result->temporary);
-        *result = (result_file){0};
-        return code;
+    int code = find_target(result, exists ? &known : NULL, &mode);
+    if (code == EXIT_OK) {
+        code = open_temporary(result, mode);
     }
-    interrupt_poll(true);
-    return EXIT_OK;
+    if (code != EXIT_OK) {
+        result_clear(result);
+    }
+    return code;
 }
 
 int result_close(result_file *result, int code)
@@ -206,26 +299,24 @@ int result_close(result_file *result, int code)
         *result = (result_file){0};
         return code;
     }
-    errno = 0;
-    bool failed = ferror(result->file) || fflush(result->file) != 0 ||
-                  (result->temporary && fsync(fileno(result->file)) != 0);
-    int reason = errno;
-    if (fclose(result->file) != 0 && !failed) {
-        failed = true;
+    int reason = stream_flush(result->file);
+    if (reason == 0 && result->temporary && fsync(fileno(result->file)) != 0) {
         reason = errno;
     }
-    if (code == EXIT_OK && !failed && result->temporary) {
-        failed = rename(result->temporary, result->path) != 0;
+    if (fclose(result->file) != 0 && reason == 0) {
         reason = errno;
     }
-    if (code == EXIT_OK && failed) {
-        code = cannot_write(result->path, reason);
+    if (code == EXIT_OK && reason == 0 && result->temporary &&
+        rename(result->temporary, result->target) != 0) {
+        reason = errno;
+    }
+    if (code == EXIT_OK && reason != 0) {
+        code = cannot_write(result->path, strerror(reason));
     }
     if (code != EXIT_OK && result->temporary) {
         unlink(result->temporary);
     }
     interrupt_poll(false);
-    free(result->temporary);
-    *result = (result_file){0};
+    result_clear(result);
     return code;
 }

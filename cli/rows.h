@@ -4,6 +4,7 @@
 #ifndef PHLOEM_CLI_ROWS_H
 #define PHLOEM_CLI_ROWS_H
 
+#include "options.h"
 #include "terminal.h"
 
 /* Digits of a real number in TSV; JSON has all of them. */
@@ -36,10 +37,15 @@ void rows_cut(row_writer *rows);
 typedef struct result_file {
     FILE *file; /* to write to */
     const char *path;
-    char *temporary; /* NULL: standard output */
+    char *target;    /* the same behind symbolic links */
+    char *temporary; /* beside the target; NULL: written to directly */
 } result_file;
 
-/* Open a new file beside `path` ("-" is standard output).  Returns an exit code. */
+/* Refuse predictions in place of the run, an input file or standard output's own file; a path that
+ * is NULL or "-" is fine.  Returns an exit code. */
+int result_check(const cli_arguments *parsed, const char *path);
+/* Open a new file beside `path` ("-" is standard output), with the permissions of the old one; what
+ * is no regular file is written to directly.  Returns an exit code. */
 int result_open(result_file *result, const char *path);
 /* Put the file in its place if `code` is EXIT_OK, else remove it; a result that was never opened is
  * fine.  Returns `code` or what went wrong. */

@@ -69,15 +69,30 @@ void terminal_fact(const char *what, const char *value)
     }
 }
 
+int stream_flush(FILE *file)
+{
+    bool failed = ferror(file);
+    errno = 0;
+    if (fflush(file) == 0 && !failed) {
+        return 0;
+    }
+    if (errno == 0) { /* the reason of an earlier write is gone: a byte more fails as it did */
+        clearerr(file);
+        fputc('\n', file);
+        fflush(file);
+    }
+    return errno ? errno : EIO;
+}
+
 int terminal_finish(void)
 {
-    errno = 0;
-    int failed = ferror(stdout);
-    if (fflush(stdout) == 0 && !failed) {
+    int reason = stream_flush(stdout);
+    if (reason == 0) {
         return EXIT_OK;
     }
-    terminal_message("cannot write standard output: %s",
-                     errno ? strerror(errno) : "an earlier write failed");
+    terminal_message("cannot write standard output: %s", strerror(reason));
+    FILE *nowhere = freopen("/dev/null", "w", stdout); /* told once, whatever is printed yet */
+    (void)nowhere;
     return EXIT_SYSTEM;
 }
 

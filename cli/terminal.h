@@ -31,6 +31,9 @@ void *terminal_allocate(size_t n, size_t size);
 /* "what                value" on standard output; NULL: nothing. */
 void terminal_fact(const char *what, const char *value);
 
+/* Flush.  Returns 0, or the errno of a write that failed, now or before: then the content is broken
+ * and may get another newline. */
+int stream_flush(FILE *file);
 /* Flush standard output.  Returns 0, or EXIT_SYSTEM after saying why it cannot be written. */
 int terminal_finish(void);
 

@@ -47,7 +47,8 @@ class Edges:
         for text in () if good else why:
             print("# " + str(text)[:600].replace("\n", "\n# "), flush=True)
 
-    def run(self, *words, stdin=b"", stack=None, memory=None, user=None, seconds=120, stdout=None):
+    def run(self, *words, stdin=b"", stack=None, memory=None, user=None, seconds=120, stdout=None,
+            **variables):
         """Exit code (negative: signal), stdout, stderr."""
         def limits():
             if stack:
@@ -57,7 +58,7 @@ class Edges:
             if user:
                 os.setgid(user)
                 os.setuid(user)
-        environment = dict(os.environ, OMP_NUM_THREADS="1", LC_ALL="C.UTF-8")
+        environment = dict(os.environ, OMP_NUM_THREADS="1", LC_ALL="C.UTF-8", **variables)
         done = subprocess.run([self.program, *words], input=stdin, timeout=seconds, check=False,
                               stdout=stdout or subprocess.PIPE, stderr=subprocess.PIPE,
                               preexec_fn=limits, env=environment)
@@ -136,6 +137,13 @@ def streams(edges):
         running.stdin.close()
         good = running.wait(60) == 0 and [line[:1] for line in found] == [b"t", b"0", b"0", b"1", b"1"]
         edges.report(good, "score --block 1: rows come as trees do", found)
+    new = edges.put("new.trees", b"(a)\n")
+    nowhere = edges.path("nowhere")
+    edges.expect("classify: no folder for rows that wait", 4,
+                 f"cannot keep the predictions in a temporary file in {nowhere}: No such file or "
+                 "directory; set TMPDIR, or use --no-class or -p", "classify", run, new, TMPDIR=nowhere)
+    edges.expect("classify --no-class: none is needed", 0, None, "classify", "--no-class", run, new,
+                 TMPDIR=nowhere)
     for end in (signal.SIGINT, None):  # None: a bad tree
         with subprocess.Popen([edges.program, "classify", "--block", "1", "--from", "brackets", run, "-",
                                "-p", rows], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -149,7 +157,8 @@ def streams(edges):
             running.stdin.write(b"left\t(a)\n" if end else b"left\t(a\n")
             out, err = running.communicate()
         left = [name for name in os.listdir(edges.folder) if name.startswith("rows.tsv")]
-        edges.report(running.returncode == (130 if end else 3) and not left and out == b"",
+        told = err == b"phloem: interrupted, nothing was written\n" or not end
+        edges.report(running.returncode == (130 if end else 3) and not left and out == b"" and told,
                      f"classify -p: {'interrupted' if end else 'a bad tree'}, nothing is left",
                      running.returncode, left, out, err)
 
