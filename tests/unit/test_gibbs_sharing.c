@@ -574,8 +574,8 @@ static void taken_up(void **state)
     }
 }
 
-/* Looking at the parameters, which draws those that no step needs, does not change the chain, and
- * looking again does not change them. */
+/* Looking at the parameters, which draws those that no step needs, or at the likelihood does not
+ * change the chain, and looking again does not change them. */
 static void looked_at(void **state)
 {
     (void)state;
@@ -607,6 +607,12 @@ static void looked_at(void **state)
         if (i % 3 == 2) {
             phl_gibbs_expand(made[1].gibbs);
             assert_same(made[0].gibbs, made[1].gibbs);
+        }
+        double likelihood;
+        must(phl_gibbs_likelihood(made[0].gibbs, &likelihood, error));
+        for (int k = 0; k < 2 && i % 4 == 1; k++) { /* others, which the look has not seen */
+            made[k].gibbs->iteration++;
+            must(phl_gibbs_draw_parameters(made[k].gibbs, error));
         }
     }
     tear_down(&made[0]);
