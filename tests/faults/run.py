@@ -347,8 +347,8 @@ def plant(text, old, new, what):
 
 
 def limit_time():
-    """Ten minutes of work, however busy the machine is; a test needs half a minute."""
-    resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
+    """Three minutes of work, however busy the machine is; a test needs half a minute."""
+    resource.setrlimit(resource.RLIMIT_CPU, (180, 180))
 
 
 def summary(done):
