@@ -307,6 +307,17 @@ FAULTS = [
     ("tables by alpha/C",
      ("learn/parameters.c", "log_base[j] = log_alpha + gibbs->log_lambda0[j];",
       "log_base[j] = log_alpha - log((double)c);")),
+    # The draws below it all, as far as its tests see them; they have tests of their own.
+    ("an urn with replacement",
+     ("base/sampler.c", "phl_halves_bounded(&halves, total) < left;",
+      "phl_halves_bounded(&halves, total) < good;")),
+    ("bounds of outcomes not divided by the total",
+     ("base/sampler.c", "bound[i] /= total;", "")),
+    ("gamma rows: shapes below 1 from shape 1",
+     ("base/dirichlet.c", "d[j] = (a < 1 ? a + 1 : a) - 1.0 / 3;",
+      "d[j] = (a < 1 ? 1.0 : a) - 1.0 / 3;")),
+    ("gamma draws: small shapes kept unseen",
+     ("base/dirichlet.c", "if (s <= 1 - x || s < exp(-x)) {", "if (true) {")),
 ]
 
 
