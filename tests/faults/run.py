@@ -6,7 +6,8 @@ fault is planted there by replacing a piece of text (which must be found exactly
 the sampler (TESTS) are built against it and run, and at least one must fail.  A run without any
 fault must pass.  Names choose faults.  TAP on standard output, then a table; needs gcc (or $CC) and
 the libraries of the tests.  $JOBS faults are tried at once (default: all cores);
-CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and weaker.
+CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and weaker; FIRST=1 leaves out the
+tests behind the first one that catches a fault.  `--fit` only checks that all texts are found.
 """
 import concurrent.futures
 import os
@@ -19,11 +20,11 @@ import sys
 import tempfile
 
 SHARED = ["chains", "check", "kernel", "models", "world", "world_checks", "world_features"]
-TESTS = ["slot_view", "partition_kernel", "partition_chain", "gibbs_split", "gibbs_sharing",
-         "gibbs_invariance"]
+TESTS = ["gibbs_sharing", "slot_view", "partition_chain", "gibbs_split", "partition_kernel",
+         "gibbs_invariance"]  # the quick ones first
 LAYERS = ["base", "forest", "model"]
-LEARN = ["rows", "slot_view", "partitions", "partition_slot", "partition_moves", "gibbs", "split",
-         "choices", "parameters"]
+LEARN = ["rows", "slot_deal", "slot_view", "slot_apply", "partitions", "partition_slot",
+         "partition_moves", "gibbs", "split", "choices", "likely", "parameters"]
 FLAGS = ["-std=c11", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fopenmp",
          "-D_POSIX_C_SOURCE=200809L", "-D_XOPEN_SOURCE=700"]
 LIBRARIES = ["-fopenmp", "-lcmocka", "-lexpat", "-ljansson", "-lz", "-lzstd", "-lm"]
@@ -43,13 +44,14 @@ PROPORTIONAL = """
 FAULTS = [
     # The eleven classic ones.
     ("a label not counted",
-     ("learn/split.c", "if (label >= 0) { int64_t *emission", "if (label >= 1) { int64_t *emission")),
+     ("learn/split.c", "if (label >= 0) { gibbs->counts.emission[gibbs->label_row[label] * c + j] += n;",
+      "if (label >= 1) { gibbs->counts.emission[gibbs->label_row[label] * c + j] += n;")),
     ("children swapped in lambda counts",
      ("learn/split.c", "cell += z * slot->mode->stride;",
       "cell += z * choice->slot[part->left - 1 - i].mode->stride;")),
     ("a prior off by 0.3",
-     ("learn/parameters.c", "parameters[i] = concentration + (double)counts[i];",
-      "parameters[i] = concentration + 0.3 + (double)counts[i];")),
+     ("learn/parameters.c", "table[i] = concentration + (double)counts[i];",
+      "table[i] = concentration + 0.3 + (double)counts[i];")),
     ("CRT off by one",
      ("learn/parameters.c", "double drawn = (double)phl_crt_draw_log(",
       "double drawn = 1.0 + (double)phl_crt_draw_log(")),
@@ -59,11 +61,11 @@ FAULTS = [
     ("lambda before lambda0",
      ("learn/parameters.c", "draw_base(gibbs); draw_core(gibbs);", "draw_core(gibbs); draw_base(gibbs);")),
     ("wrong slot in pi",
-     ("learn/split.c", "gibbs->counts.prior + phl_leaf_row(params, forest->leaf_slot[s]) * c;",
-      "gibbs->counts.prior + (forest->leaf_slot[s] % params->slots) * c;")),
+     ("learn/split.c", "gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;",
+      "gibbs->counts.prior[(forest->leaf_slot[s] % params->slots) * c + j] += n;")),
     ("alpha/C instead of alpha lambda0",
-     ("learn/parameters.c", "double base = log(gibbs->alpha) + gibbs->log_lambda0[j];",
-      "double base = log(gibbs->alpha) - log((double)c);")),
+     ("learn/parameters.c", "base[j] = exp(log_alpha + gibbs->log_lambda0[j]);",
+      "base[j] = exp(log_alpha) / (double)c;")),
     ("1 % of moves wrong",
      ("learn/partition_moves.c", "return total >= 0.0 ||",
       "return phl_rng_bounded(rng, 100) == 0 || total >= 0.0 ||")),
@@ -92,25 +94,26 @@ FAULTS = [
      ("learn/partition_moves.c", "partitions->slab_total[cell], y == own);",
       "partitions->slab_total[cell], y == own && value != 1);")),
     ("children dealt in proportion",
-     ("learn/slot_view.c", "if (n <= FEW) {", PROPORTIONAL + "if (n <= FEW) {")),
+     ("learn/slot_deal.c", "if (n <= FEW) {", PROPORTIONAL + "if (n <= FEW) {")),
     ("many children dealt in proportion",
-     ("learn/slot_view.c", "int64_t rest = total[y]; total[y] -= n;",
+     ("learn/slot_deal.c", "int64_t rest = total[y]; total[y] -= n;",
       PROPORTIONAL + "int64_t rest = total[y]; total[y] -= n;")),
     ("one child in 20 dealt to the first state",
-     ("learn/slot_view.c", "int64_t at = (int64_t)phl_rng_bounded(rng, (uint64_t)total[y]--);",
+     ("learn/slot_deal.c", "int64_t at = (int64_t)phl_rng_bounded(rng, (uint64_t)total[y]--);",
       "int64_t at = (int64_t)phl_rng_bounded(rng, (uint64_t)total[y]--); "
       "at = phl_rng_bounded(rng, 20) == 0 ? 0 : at;")),
     ("children dealt with replacement",
-     ("learn/slot_view.c", "left[q]--; out[q]++;", "out[q]++;")),
+     ("learn/slot_deal.c", "left[q]--; out[q]++;", "out[q]++;")),
     ("dealing blind to the parent's state",
      ("learn/slot_view.c", "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], entry->state,",
       "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], view->entries[0].state,")),
     ("children in two states taken for one",
-     ("learn/rows.h", "states > 1 ? PHL_MANY : last;", "states > 2 ? PHL_MANY : last;")),
+     ("learn/split.c", "return i < count && counts[i] == n ? i : PHL_MANY;",
+      "return i < count && counts[i] + 1 >= n ? i : PHL_MANY;")),
     ("dealt anew with other random numbers",
      ("learn/partition_slot.c", "phl_rng again = partitions->open_rng;", "phl_rng again = *rng;")),
     ("the first rows take all",
-     ("learn/slot_view.c",
+     ("learn/slot_apply.c",
       "int64_t part = rest == 0 ? n : phl_hypergeometric_draw(rng, by_block[y], rest, n);",
       "int64_t part = n < by_block[y] ? n : by_block[y]; (void)rng;")),
     ("rows keep their cells after a reassignment",
@@ -132,8 +135,8 @@ FAULTS = [
     ("live cells not surveyed",
      ("learn/partition_slot.c", "phl_cells_survey(partitions); return PHL_OK;", "return PHL_OK;")),
     ("a pair's children not reset",
-     ("learn/split.c", "memset(value, 0, c * sizeof *value);",
-      "memset(value, 0, (c - 1) * sizeof *value);")),
+     ("learn/split.c", "memset(tally->count, 0, c * sizeof *tally->count);",
+      "memset(tally->count, 0, (c - 1) * sizeof *tally->count);")),
     ("children counted as roots too",
      ("learn/rows.c", "rows->free_times[forest->links[k].child] -= (int64_t)times[s];",
       "rows->free_times[forest->links[k].child] -= times[s] > 1.0 ? 0 : (int64_t)times[s];")),
@@ -141,7 +144,8 @@ FAULTS = [
      ("learn/partition_moves.c", "if (partitions->moved[q] && allowed) {",
       "if (partitions->moved[q] && allowed && q < partitions->states) {")),
     ("empty slots not counted",
-     ("learn/slot_view.c", "if (left[j] > 0) {", "if (left[j] > 1) {")),
+     ("learn/slot_view.c", "if (view->empty[rest * c + j] > 0) {",
+      "if (view->empty[rest * c + j] > 1) {")),
     ("layout of the core reversed",
      ("learn/partitions.c",
       "for (uint32_t e = partitions->n_eligible; e-- > 0;) { partitions->stride[e]",
@@ -150,22 +154,23 @@ FAULTS = [
      ("learn/partition_moves.c", "log_ratio / temperature + log_proposal",
       "(log_ratio + log_proposal) / temperature")),
     ("occurrences of a subtree in one state",
-     ("learn/split.c", "double r = (total - most) / total, times = (double)n;",
-      "double r = (total - most) / total, times = (double)n; "
-      "if (n > 1) { to[pick(weights, count, total, rng)] += n; return; }")),
+     ("learn/split.c", "double rest = weights[top] < total ? total - weights[top] : 0.0;",
+      "double rest = weights[top] < total ? total - weights[top] : 0.0; "
+      "if (n > 1) { return (uint32_t)pick(weights, count, total, rng); }")),
     ("occurrences divided: a binomial weight off",
      ("learn/split.c", "(double)(n - others + 1) / (double)others",
       "(double)(n - others) / (double)others")),
     ("occurrences divided: the bound too high",
      ("learn/split.c", "if (u > 1.0 - times * r) {", "if (u > 1.0 - 0.8 * times * r) {")),
     ("a label of a lone subtree not counted",
-     ("learn/split.c", "if (label >= 0) { gibbs->counts.emission", "if (label >= 1) { gibbs->counts.emission")),
+     ("learn/split.c", "if (label >= 0) { gibbs->counts.emission[gibbs->label_row[label] * gibbs->",
+      "if (label >= 1) { gibbs->counts.emission[gibbs->label_row[label] * gibbs->")),
     ("wrong slot in pi of a lone subtree",
-     ("learn/split.c", "gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j]++;",
-      "gibbs->counts.prior[(forest->leaf_slot[s] % params->slots) * c + j]++;")),
+     ("learn/split.c", "gibbs->counts.prior[phl_leaf_row(params, leaf_slot) * params->states + j]++;",
+      "gibbs->counts.prior[(leaf_slot % params->slots) * params->states + j]++;")),
     ("the state of a lone subtree by a wrong total",
-     ("learn/split.c", "total = gibbs->upward->message[pair * gibbs->upward->width + z];",
-      "total = 0.5 + 0.5 * gibbs->upward->message[pair * gibbs->upward->width + z];")),
+     ("learn/split.c", "weights = gibbs->weights; total = gibbs->upward->message[",
+      "weights = gibbs->weights; total = 0.5 + 0.5 * gibbs->upward->message[")),
     ("cells weighed without a message",
      ("learn/choices.c", "sum += m[z] * phl_lanes_at(in + z * slot->step + r);",
       "sum += (i == 0 ? m[0] : m[z]) * phl_lanes_at(in + z * slot->step + r);")),
@@ -183,8 +188,8 @@ FAULTS = [
     ("twins kept when another slot becomes active",
      ("model/twins.c", "same = twins->slots[a] == params->modes[a].slot;", "same = true;")),
     ("occurrences of a subtree in one block",
-     ("learn/split.c", "divide(part.n, gibbs->weights, size, rng, drawn, drawn + size);",
-      "drawn[pick(gibbs->weights, size, part.total, rng)] = part.n;")),
+     ("learn/split.c", "uint32_t one = divide(part.n, gibbs->weights, size, part.total, 0, rng, drawn);",
+      "uint32_t one = (uint32_t)pick(gibbs->weights, size, part.total, rng);")),
     ("many occurrences of a subtree by wrong weights of blocks",
      ("learn/split.c", "gibbs->weights[z] = slot->m[z] *",
       "gibbs->weights[z] = (z == 0 ? 1.1 : 1.0) * slot->m[z] *")),
@@ -192,14 +197,14 @@ FAULTS = [
      ("learn/partitions.c", "active >= prior->slots_min && active <= prior->slots_max &&",
       "active >= prior->slots_min &&")),
     ("absent labels weigh as one",
-     ("learn/parameters.c", "parameters[seen] = beta * (double)(rows - seen);", "parameters[seen] = beta;")),
+     ("learn/parameters.c", ": beta * (double)(rows - seen);", ": beta;")),
     ("absent labels share evenly",
      ("learn/parameters.c", "parameters[i - seen] = gibbs->options.beta;",
       "parameters[i - seen] = 1e9 * gibbs->options.beta;")),
     ("pi of slots without leaves left flat",
-     ("learn/parameters.c", "if (!gibbs->has_leaf[l]) { draw_prior", "if (!gibbs->has_leaf[l] && false) { draw_prior")),
+     ("learn/parameters.c", "draw_prior(gibbs, false);", "")),
     ("rejected shapes not added",
-     ("learn/parameters.c", "(k == 0 ? rejected : 0.0)", "(k == 0 ? 0.0 * rejected : 0.0)")),
+     ("learn/parameters.c", "(i % 3 == 0 ? rejected : 0.0)", "(i % 3 == 0 ? 0.0 * rejected : 0.0)")),
     ("alpha: Beta(alpha, n)",
      ("learn/parameters.c", "phl_log_beta_draw(&rng, gibbs->alpha + 1.0, total,",
       "phl_log_beta_draw(&rng, gibbs->alpha, total,")),
@@ -216,6 +221,103 @@ FAULTS = [
     ("carry to cells of before",
      ("learn/partition_moves.c", "block[table->value] * layout->n_rest + layout->rest[table->rest];",
       "block[table->value] * layout->n_rest + table->rest % layout->n_rest;")),
+    # Children dealt by units.
+    ("a place given to two children",
+     ("learn/slot_deal.c", "while (view->taken[place / 64] >> place % 64 & 1) {", "while (false) {")),
+    ("places drawn but the last",
+     ("learn/slot_deal.c", "uint32_t place = phl_halves_bounded(&halves, times);",
+      "uint32_t place = phl_halves_bounded(&halves, times - 1);")),
+    ("the first state taken for that of most",
+     ("learn/slot_deal.c", "q == most ? 0 : value[q];", "q == 0 ? 0 : value[q];")),
+    ("rows scattered by another state of most",
+     ("learn/slot_apply.c", "most = phl_slot_most(value, c);", "most = 0;")),
+    ("the parent at a place off by one",
+     ("learn/slot_deal.c", "if (end[middle] > place) {", "if (end[middle] > place + 1) {")),
+    ("the row at a place off by one",
+     ("learn/slot_deal.c", "place >= rows->row[r].n; r = rows->row[r].next",
+      "place > rows->row[r].n; r = rows->row[r].next")),
+    ("a card drawn twice",
+     ("learn/slot_deal.c", "view->deck[at] = view->deck[--left];", "left--;")),
+    ("the first card stays",
+     ("learn/slot_deal.c", "uint32_t at = phl_halves_bounded(&halves, left);",
+      "uint32_t at = left > 1 ? 1 + phl_halves_bounded(&halves, left - 1) : 0;")),
+    ("an active slot scattered",
+     ("learn/slot_deal.c", "if (!inactive || times > LARGEST) {",
+      "if (!inactive) { return PHL_SLOT_SCATTERED; } if (times > LARGEST) {")),
+    ("an active slot dealt singly",
+     ("learn/slot_deal.c", "if (!inactive || times > LARGEST) {",
+      "if (!inactive) { return PHL_SLOT_SINGLY; } if (times > LARGEST) {")),
+    ("units counted with most too",
+     ("learn/slot_view.c", "view->count[(number - 1) * c + row->state]--;", "(void)number;")),
+    ("a row moved as a whole",
+     ("learn/slot_apply.c", "if (row->n == 1) { view->new_cell[r] = cell;",
+      "if (row->n >= 1) { view->new_cell[r] = cell;")),
+    ("a row copied, not cut",
+     ("learn/slot_apply.c", "row->n--; return phl_rows_add(", "return phl_rows_add(")),
+    ("the first unit stays with most",
+     ("learn/slot_apply.c", "if (y != place->block[most]) {", "if (y != place->block[most] && u > 0) {")),
+    ("units stay in block 0",
+     ("learn/slot_apply.c", "stays = y; view->new_cell[r]", "stays = 0; view->new_cell[r]")),
+    # States of occurrences, and the likely outcomes of twins.
+    ("a guess taken unseen",
+     ("learn/split.c", "if (guess < count && weights[guess] > 0.5 * total) {", "if (guess < count) {")),
+    ("occurrences of one state forgotten when another comes",
+     ("learn/split.c", "tally->count[tally->n == 0 ? 0 : tally->one] = tally->n;", "")),
+    ("the largest among the others",
+     ("learn/split.c", "sum += i == top ? 0.0 : weights[i]; if (i != top && weights[i] > 0.0) {",
+      "sum += weights[i]; if (weights[i] > 0.0) {")),
+    ("a run one too long",
+     ("learn/likely.c", "double run = floor(log(", "double run = ceil(log(")),
+    ("one run only",
+     ("learn/split.c", "likely->run = phl_likely_run(likely->odd, rng);", "")),
+    ("odd by state alone",
+     ("learn/likely.c", "group->odd = group->odd_state + beta[best] * rest;",
+      "group->odd = group->odd_state;")),
+    ("other cells only if no other state",
+     ("learn/split.c", "if (phl_rng_uniform(rng) * likely->odd < likely->odd_state) {",
+      "if (likely->odd_state > 0.0) {")),
+    ("the likely cell among the others",
+     ("learn/likely.c", "group->width = width;", "group->width = 0.0;")),
+    ("the likely cell taken for the first",
+     ("learn/likely.c", "group->begin = begin;", "group->begin = 0.0;")),
+    ("where the likely cell begins, not scaled",
+     ("learn/likely.c", "begin += passed * scale;", "begin += passed;")),
+    ("likely outcomes of another iteration",
+     ("learn/split.c", "status = phl_likely_prepare(&gibbs->likely, gibbs->upward, error);",
+      "status = gibbs->iteration > 1000 && gibbs->iteration % 2 == 1 "
+      "? PHL_OK : phl_likely_prepare(&gibbs->likely, gibbs->upward, error);")),
+    ("likely outcomes in an active slot",
+     ("learn/split.c", "return active || gibbs->params->soft ||", "return gibbs->params->soft ||")),
+    ("likely blocks by number, not by slot",
+     ("learn/likely.c", "block[slot->mode - choices->mode] = (uint32_t)z;", "block[i] = (uint32_t)z;")),
+    ("likely blocks shown by the first twin's children",
+     ("learn/split.c", "twins->seen + (s - twins->n_leaves) * twins->n_slots;",
+      "twins->seen + (twins->first[twins->group[s]] - twins->n_leaves) * twins->n_slots;")),
+    ("slots in the wrong order in the cells to choose from",
+     ("learn/choices.c", "cell[count] = cell[count - slot->step] + slot->mode->stride;",
+      "cell[count] = cell[count - slot->step] + choice->slot[choice->n - 1 - i].mode->stride;")),
+    ("cells to choose from, of other slots",
+     ("learn/choices.c", "set |= slot[i].mode->bit;", "")),
+    ("twins of any children",
+     ("model/twins.c", "same = key[a] == other[a];", "same = (key[a] == NONE) == (other[a] == NONE);"),
+     ("model/twins.c", "hash[child->parent] += (of + (uint64_t)1) * factor;",
+      "hash[child->parent] += factor + 0 * of;")),
+    ("the upward pass of before the parameters",
+     ("learn/parameters.c", "gibbs->expanded = gibbs->passed = false;", "gibbs->expanded = false;")),
+    ("tables by alpha/C",
+     ("learn/parameters.c", "log_base[j] = log_alpha + gibbs->log_lambda0[j];",
+      "log_base[j] = log_alpha - log((double)c);")),
+    # The draws below it all, as far as its tests see them; they have tests of their own.
+    ("an urn with replacement",
+     ("base/sampler.c", "phl_halves_bounded(&halves, total) < left;",
+      "phl_halves_bounded(&halves, total) < good;")),
+    ("bounds of outcomes not divided by the total",
+     ("base/sampler.c", "bound[i] /= total;", "")),
+    ("gamma rows: shapes below 1 from shape 1",
+     ("base/dirichlet.c", "d[j] = (a < 1 ? a + 1 : a) - 1.0 / 3;",
+      "d[j] = (a < 1 ? 1.0 : a) - 1.0 / 3;")),
+    ("gamma draws: small shapes kept unseen",
+     ("base/dirichlet.c", "if (s <= 1 - x || s < exp(-x)) {", "if (true) {")),
 ]
 
 
@@ -257,8 +359,8 @@ def plant(text, old, new, what):
 
 
 def limit_time():
-    """Ten minutes of work, however busy the machine is; a test needs half a minute."""
-    resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
+    """Three minutes of work, however busy the machine is; a test needs half a minute."""
+    resource.setrlimit(resource.RLIMIT_CPU, (180, 180))
 
 
 def summary(done):
@@ -306,12 +408,15 @@ def try_fault(base, objects, name, edits):
             if linked.returncode != 0:
                 sys.exit(f"cannot link {test}:\n{linked.stderr}")
             said.append(summary(run([program], preexec_fn=limit_time)))
-        return name, said
+            if os.environ.get("FIRST") and said[-1] != "passed":
+                break
+        return name, said + ["not run"] * (len(TESTS) - len(said))
 
 
 def main():
     root = os.path.abspath(sys.argv[1])
-    chosen = [fault for fault in FAULTS if not sys.argv[2:] or fault[0] in sys.argv[2:]]
+    names = [name for name in sys.argv[2:] if name != "--fit"]
+    chosen = [fault for fault in FAULTS if not names or fault[0] in names]
     jobs = int(os.environ.get("JOBS", os.cpu_count()))
     with tempfile.TemporaryDirectory(prefix="phloem-faults-") as base:
         for part in ["src", "include", "tests/unit"]:  # the source may change while this runs
@@ -320,6 +425,8 @@ def main():
             for file, old, new in edits:
                 with open(f"{base}/src/{file}", encoding="utf-8") as stream:
                     plant(stream.read(), old, new, name)
+        if "--fit" in sys.argv[2:]:
+            return
         objects = compile_all(base, jobs)
         table = []
         print(f"1..{len(chosen) + 1}", flush=True)
@@ -328,7 +435,7 @@ def main():
             tries += [pool.submit(try_fault, base, objects, name, edits) for name, *edits in chosen]
             for number, done in enumerate(tries, 1):
                 name, said = done.result()
-                caught = any(words != "passed" for words in said)
+                caught = any(words not in ("passed", "not run") for words in said)
                 good = caught == (name != "no fault")
                 table.append((name, "caught" if caught else "passed", *said))
                 print(f"{'ok' if good else 'not ok'} {number} - {name}: {' | '.join(said)}", flush=True)

@@ -6,6 +6,21 @@
 #include "base/memory.h"
 #include "check.h"
 
+void copy_tables(const phl_params *params, phl_params *into)
+{
+    phl_table from, to;
+    for (size_t t = 0; phl_params_table(params, t, &from); t++) {
+        assert_true(phl_params_table(into, t, &to));
+        for (size_t r = 0; r < from.rows; r++) {
+            for (size_t c = 0; c < from.columns; c++) {
+                size_t at = r * from.row_stride + c * from.column_stride;
+                to.data[at] = from.data[at];
+            }
+        }
+    }
+    phl_params_complete(into);
+}
+
 phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed)
 {
     phl_gibbs_options options = {
@@ -34,17 +49,7 @@ phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed)
     if (params->soft) {
         must(phl_gibbs_soften(gibbs, error));
     }
-    phl_table from, to;
-    for (size_t t = 0; phl_params_table(params, t, &from); t++) {
-        assert_true(phl_params_table(gibbs->params, t, &to));
-        for (size_t r = 0; r < from.rows; r++) {
-            for (size_t c = 0; c < from.columns; c++) {
-                size_t at = r * from.row_stride + c * from.column_stride;
-                to.data[at] = from.data[at];
-            }
-        }
-    }
-    phl_params_complete(gibbs->params);
+    copy_tables(params, gibbs->params);
     phl_free(block);
     phl_free(modes);
     return gibbs;

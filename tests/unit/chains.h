@@ -5,6 +5,9 @@
 #include "learn/gibbs.h"
 #include "models.h"
 
+/* Copy all tables of a model into another with the same ones. */
+void copy_tables(const phl_params *params, phl_params *into);
+
 /* A chain with the parameters given. */
 phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed);
 

@@ -7,7 +7,9 @@
  *  - consistency: gibbs_fault (world.h) after every part of every step on random forests, exact;
  * and the traced figures against their formulas;
  *  - to the bit: any number of threads, weights for repetitions, a chain taken up, a chain looked
- * at.
+ * at;
+ *  - tables given counts: moments of 40,000 draws of b and pi against the Dirichlet law, where the
+ * forest has no such label or leaf too; |z| > 5.5 fails.
  */
 #include <math.h>
 #include <stdio.h>
@@ -574,8 +576,8 @@ static void taken_up(void **state)
     }
 }
 
-/* Looking at the parameters, which draws those that no step needs, does not change the chain, and
- * looking again does not change them. */
+/* Looking at the parameters, which draws those that no step needs, or at the likelihood does not
+ * change the chain, and looking again does not change them. */
 static void looked_at(void **state)
 {
     (void)state;
@@ -608,9 +610,97 @@ static void looked_at(void **state)
             phl_gibbs_expand(made[1].gibbs);
             assert_same(made[0].gibbs, made[1].gibbs);
         }
+        double likelihood;
+        must(phl_gibbs_likelihood(made[0].gibbs, &likelihood, error));
+        for (int k = 0; k < 2 && i % 4 == 1; k++) { /* others, which the look has not seen */
+            made[k].gibbs->iteration++;
+            must(phl_gibbs_draw_parameters(made[k].gibbs, error));
+        }
     }
     tear_down(&made[0]);
     tear_down(&made[1]);
+}
+
+/* ---- Tables given counts
+ * ------------------------------------------------------------------------------- */
+
+/* Largest |z| of first and second moments of draws of a row from Dir(a + counts), strides apart. */
+static double dirichlet_distance(const double *sum, const double *square, const double *fourth,
+                                 const int64_t *counts, size_t n, size_t stride, double a,
+                                 double draws)
+{
+    double total = 0.0, worst = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        total += a + (double)counts[i * stride];
+    }
+    for (size_t i = 0; i < n; i++) {
+        double own = a + (double)counts[i * stride], mean = own / total;
+        double second = mean * (own + 1.0) / (total + 1.0);
+        double m1 = sum[i * stride] / draws, m2 = square[i * stride] / draws;
+        double variance = fourth[i * stride] / draws - m2 * m2;
+        worst = fmax(worst, fabs(m1 - mean) / sqrt((second - mean * mean) / draws));
+        worst = fmax(worst, fabs(m2 - second) / sqrt(variance / draws));
+    }
+    return worst;
+}
+
+/* b and pi given counts, with labels that the forest does not have and slots without leaves. */
+static void tables_given_counts(void **state)
+{
+    (void)state;
+    enum { STATES = 2, SLOTS = 4, LABELS = 6, ROWS = LABELS + 1 };
+    const shape tree = {.size = 3, .slot = {1, 1, 3}};
+    const char *const names[] = {letter[0], letter[1], letter[0]};
+    phl_rng rng;
+    phl_rng_init(&rng, SEED, PURPOSE, 9, 0, 0);
+    phl_builder *builder = new_builder(false);
+    add_tree(builder, &tree, names, 4.0, NULL);
+    phl_forest *forest = finish_forest(builder);
+    phl_params *params = NULL;
+    must(phl_params_create(PHL_TF, STATES, SLOTS, LABELS, NULL, 0, 0, &params, error));
+    random_tables(&rng, ROWS_PLAIN, params);
+    prepared p = prepare(forest, &forest->labels, params, 1);
+    phl_gibbs *gibbs = chain_of(&p, params, SEED);
+    gibbs->options.beta = 0.4;
+    gibbs->options.gamma = 0.7;
+    must(phl_gibbs_draw_states(gibbs, error));
+    double label[3][ROWS * STATES] = {{0.0}}, leaf[3][SLOTS * STATES] = {{0.0}};
+    size_t draws = affordable(40000);
+    for (size_t i = 0; i < draws; i++) {
+        gibbs->iteration = i;
+        must(phl_gibbs_draw_parameters(gibbs, error));
+        phl_gibbs_expand(gibbs);
+        for (size_t k = 0; k < ROWS * STATES; k++) {
+            double b = gibbs->params->emission[k];
+            label[0][k] += b;
+            label[1][k] += b * b;
+            label[2][k] += b * b * b * b;
+        }
+        for (size_t k = 0; k < SLOTS * STATES; k++) {
+            double pi = gibbs->params->prior[k];
+            leaf[0][k] += pi;
+            leaf[1][k] += pi * pi;
+            leaf[2][k] += pi * pi * pi * pi;
+        }
+    }
+    double worst = 0.0;
+    for (size_t j = 0; j < STATES; j++) {
+        worst = fmax(worst, dirichlet_distance(label[0] + j, label[1] + j, label[2] + j,
+                                               gibbs->counts.emission + j, ROWS, STATES, 0.4,
+                                               (double)draws));
+    }
+    for (size_t l = 0; l < SLOTS; l++) {
+        size_t at = l * STATES;
+        worst = fmax(worst,
+                     dirichlet_distance(leaf[0] + at, leaf[1] + at, leaf[2] + at,
+                                        gibbs->counts.prior + at, STATES, 1, 0.7, (double)draws));
+    }
+    print_message("  seed %u, %zu draws; largest |z| %.2f\n", SEED, draws, worst);
+    assert_true(worst < 5.5);
+    phl_gibbs_free(gibbs);
+    unprepare(&p);
+    phl_params_free(params);
+    phl_forest_free(forest);
 }
 
 int main(void)
@@ -622,6 +712,7 @@ int main(void)
         cmocka_unit_test(weights_are_repetitions),
         cmocka_unit_test(taken_up),
         cmocka_unit_test(looked_at),
+        cmocka_unit_test(tables_given_counts),
     };
     return cmocka_run_group_tests_name("gibbs_sharing", tests, NULL, NULL);
 }

@@ -482,7 +482,14 @@ static void several_slots(void **state)
 /* ---- Twins that occur once
  * ----------------------------------------------------------------------------- */
 
-enum { TWINS = 6, TWIN_STATES = 3, TWIN_CELLS = 4, TWIN_OUTCOMES = 12 };
+enum {
+    TWINS = 6,
+    TWIN_STATES = 3,
+    TWIN_CELLS = 4,
+    TWIN_OUTCOMES = 12,
+    TWIN_PAIRS = TWIN_OUTCOMES * TWIN_OUTCOMES,
+    TWIN_KINDS = 1 << TWINS
+};
 
 /* (a (b) (c) (x)) with another label at x for each, which stands in a slot that is not active. */
 static phl_forest *twins_forest(void)
@@ -537,71 +544,81 @@ static void twin_law(const phl_params *params, double *law)
     }
 }
 
-/* Every root on its own, and each as any other: two at a time; and all by two kinds of outcomes. */
+/* Judge what was observed of twins, two at a time, and of all by two kinds of outcomes. */
+static void judge_twins(const phl_params *params, int64_t observed[][TWINS][TWIN_PAIRS],
+                        const int64_t *kinds, int64_t draws, const char *name)
+{
+    double law[TWIN_OUTCOMES], pair_law[TWIN_PAIRS], kind_law[TWIN_KINDS], kind[2] = {0.0};
+    twin_law(params, law);
+    for (size_t i = 0; i < TWIN_PAIRS; i++) {
+        pair_law[i] = law[i / TWIN_OUTCOMES] * law[i % TWIN_OUTCOMES];
+    }
+    for (size_t i = 0; i < TWIN_OUTCOMES; i++) {
+        kind[i % 5 < 2] += law[i];
+    }
+    for (size_t i = 0; i < TWIN_KINDS; i++) {
+        kind_law[i] = 1.0;
+        for (size_t t = 0; t < TWINS; t++) {
+            kind_law[i] *= kind[i >> t & 1];
+        }
+    }
+    for (size_t t = 1; t < TWINS; t++) {
+        for (size_t u = 0; u < t; u++) {
+            check_outcomes two = {0};
+            check_outcomes_add(&two, pair_law, observed[t][u], TWIN_PAIRS, draws);
+            check_outcomes_judge(&two, SEED, "twins %zu and %zu, %s", t, u, name);
+        }
+    }
+    check_outcomes all = {0};
+    check_outcomes_add(&all, kind_law, kinds, TWIN_KINDS, draws);
+    check_outcomes_judge(&all, SEED, "all twins, %s", name);
+}
+
+/* Every root on its own, and each as any other.  Draws by two sets of tables take turns: nothing of
+ * one may be left for the other. */
 static void twins_once(void **state)
 {
     (void)state;
-    enum { PAIRS = TWIN_OUTCOMES * TWIN_OUTCOMES, KINDS = 1 << TWINS };
+    static int64_t observed[2][TWINS][TWINS][TWIN_PAIRS], kinds[2][TWIN_KINDS];
+    phl_forest *forest = twins_forest();
+    phl_params *params[2];
     for (int skewed = 0; skewed < 2; skewed++) {
-        static int64_t observed[TWINS][TWINS][PAIRS], kinds[KINDS];
         phl_rng rng;
         phl_rng_init(&rng, SEED, PURPOSE, 9, (uint64_t)skewed, 0);
-        phl_forest *forest = twins_forest();
-        phl_params *params = twins_params(skewed, &rng);
-        prepared p = prepare(forest, &forest->labels, params, 1);
-        phl_gibbs *gibbs = chain_of(&p, params, SEED + 20);
-        assert_int_equal(gibbs->params->n_modes, 2);
-        memset(observed, 0, sizeof observed);
-        memset(kinds, 0, sizeof kinds);
-        size_t draws = affordable(200000);
-        for (size_t i = 0; i < draws; i++) {
-            size_t outcome[TWINS], code = 0;
-            gibbs->iteration = i;
-            must(phl_gibbs_draw_states(gibbs, error));
-            assert_int_equal(gibbs->rows->n_rows, TWINS);
-            for (size_t t = 0; t < TWINS; t++) {
-                const phl_row *row =
-                    &gibbs->rows->row[phl_rows_first(gibbs->rows, forest->tree_root[t])];
-                outcome[t] = row->cell * TWIN_STATES + row->state;
-                code = 2 * code + (outcome[t] % 5 < 2);
-            }
-            for (size_t t = 1; t < TWINS; t++) {
-                for (size_t u = 0; u < t; u++) {
-                    observed[t][u][outcome[t] * TWIN_OUTCOMES + outcome[u]]++;
-                }
-            }
-            kinds[code]++;
-        }
-        double law[TWIN_OUTCOMES], pair_law[PAIRS], kind_law[KINDS], kind[2] = {0.0};
-        twin_law(params, law);
-        for (size_t i = 0; i < PAIRS; i++) {
-            pair_law[i] = law[i / TWIN_OUTCOMES] * law[i % TWIN_OUTCOMES];
-        }
-        for (size_t i = 0; i < TWIN_OUTCOMES; i++) {
-            kind[i % 5 < 2] += law[i];
-        }
-        for (size_t i = 0; i < KINDS; i++) {
-            kind_law[i] = 1.0;
-            for (size_t t = 0; t < TWINS; t++) {
-                kind_law[i] *= kind[i >> t & 1];
-            }
+        params[skewed] = twins_params(skewed, &rng);
+    }
+    prepared p = prepare(forest, &forest->labels, params[0], 1);
+    phl_gibbs *gibbs = chain_of(&p, params[0], SEED + 20);
+    assert_int_equal(gibbs->params->n_modes, 2);
+    memset(observed, 0, sizeof observed);
+    memset(kinds, 0, sizeof kinds);
+    size_t draws = affordable(200000);
+    for (size_t i = 0; i < 2 * draws; i++) {
+        size_t outcome[TWINS], code = 0, skewed = i % 2;
+        copy_tables(params[skewed], gibbs->params);
+        gibbs->iteration = i;
+        must(phl_gibbs_draw_states(gibbs, error));
+        assert_int_equal(gibbs->rows->n_rows, TWINS);
+        for (size_t t = 0; t < TWINS; t++) {
+            const phl_row *row =
+                &gibbs->rows->row[phl_rows_first(gibbs->rows, forest->tree_root[t])];
+            outcome[t] = row->cell * TWIN_STATES + row->state;
+            code = 2 * code + (outcome[t] % 5 < 2);
         }
         for (size_t t = 1; t < TWINS; t++) {
             for (size_t u = 0; u < t; u++) {
-                check_outcomes two = {0};
-                check_outcomes_add(&two, pair_law, observed[t][u], PAIRS, (int64_t)draws);
-                check_outcomes_judge(&two, SEED, "twins %zu and %zu, %s", t, u,
-                                     skewed ? "skewed" : "even");
+                observed[skewed][t][u][outcome[t] * TWIN_OUTCOMES + outcome[u]]++;
             }
         }
-        check_outcomes all = {0};
-        check_outcomes_add(&all, kind_law, kinds, KINDS, (int64_t)draws);
-        check_outcomes_judge(&all, SEED, "all twins, %s", skewed ? "skewed" : "even");
-        phl_gibbs_free(gibbs);
-        unprepare(&p);
-        phl_params_free(params);
-        phl_forest_free(forest);
+        kinds[skewed][code]++;
     }
+    judge_twins(params[0], observed[0], kinds[0], (int64_t)draws, "even");
+    judge_twins(params[1], observed[1], kinds[1], (int64_t)draws, "skewed");
+    phl_gibbs_free(gibbs);
+    unprepare(&p);
+    phl_params_free(params[0]);
+    phl_params_free(params[1]);
+    phl_forest_free(forest);
 }
 
 /* ---- What cells are drawn from

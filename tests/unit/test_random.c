@@ -370,6 +370,43 @@ static void test_bounded_digits(void **state)
     check_bins_judge(&bins, SEED, "bounded by 3 * 2^62, modulo 3");
 }
 
+/* The two halves of each word, the lower first; and draws from them. */
+static void test_halves(void **state)
+{
+    (void)state;
+    const uint32_t bounds[] = {1, 2, 3, 80, (uint32_t)3 << 30, ((uint32_t)1 << 31) + 1, UINT32_MAX};
+    phl_rng rng, words;
+    phl_rng_init(&rng, SEED, 6, 0, 0, 0);
+    words = rng;
+    phl_halves halves = {.rng = &rng};
+    for (int i = 0; i < 1000; i++) {
+        uint64_t word = phl_rng_next(&words);
+        assert_true(phl_halves_next(&halves) == (uint32_t)word);
+        assert_true(phl_halves_next(&halves) == word >> 32);
+    }
+    for (size_t i = 0; i < COUNT(bounds); i++) {
+        uint32_t bound = bounds[i], cells = bound < 80 ? bound : 80;
+        double mass[80];
+        const double third[3] = {1, 1, 1};
+        check_bins bins, digits;
+        for (size_t cell = 0; cell < cells; cell++) {
+            mass[cell] = 1;
+        }
+        check_bins_discrete(&bins, 0, mass, cells, 400);
+        check_bins_discrete(&digits, 0, third, 3, 80);
+        for (int draw = 0; draw < DRAWS; draw++) {
+            uint32_t value = phl_halves_bounded(&halves, bound);
+            assert_true(value < bound);
+            check_bins_add(&bins, (double)((uint64_t)value * cells / bound));
+            check_bins_add(&digits, (double)(value % 3));
+        }
+        check_bins_judge(&bins, SEED, "halves bounded by %u", bound);
+        if (bound > 80) { /* see test_bounded_digits */
+            check_bins_judge(&digits, SEED, "halves bounded by %u, modulo 3", bound);
+        }
+    }
+}
+
 /* Any one of the six numbers makes another stream. */
 static void test_streams_differ(void **state)
 {
@@ -428,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_exponential_ends), cmocka_unit_test(test_words),
         cmocka_unit_test(test_layers),           cmocka_unit_test(test_many),
         cmocka_unit_test(test_layer_shares),     cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_halves),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL) != 0;
 }
