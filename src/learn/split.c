@@ -39,20 +39,6 @@ static uint32_t other_outcome(const double *weights, size_t count, size_t top, d
     return (uint32_t)last;
 }
 
-/* One of `count` outcomes in proportion to weights, which add up to `total` but for rounding. */
-static size_t pick(const double *weights, size_t count, double total, phl_rng *rng)
-{
-    double target = phl_rng_uniform(rng) * total, sum = weights[0];
-    size_t i = 0;
-    while (sum <= target && i + 1 < count) {
-        sum += weights[++i];
-    }
-    while (i > 0 && weights[i] == 0.0) { /* the target was rounded up to the total */
-        i--;
-    }
-    return i;
-}
-
 /* The outcome that has all n, or PHL_MANY. */
 static uint32_t which_has_all(int64_t n, const int64_t *counts, size_t count)
 {
@@ -218,7 +204,7 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
         weights = gibbs->weights;
         total = gibbs->upward->message[pair * gibbs->upward->width + z];
     }
-    uint32_t j = (uint32_t)pick(weights, c, total, rng);
+    uint32_t j = (uint32_t)phl_categorical_draw_total(rng, weights, c, total);
     if (number != 0 && params->soft) {
         gibbs->counts.mode[number - 1][j * params->modes[number - 1].size + z]++;
     }

@@ -156,7 +156,7 @@ FAULTS = [
     ("occurrences of a subtree in one state",
      ("learn/split.c", "double rest = weights[top] < total ? total - weights[top] : 0.0;",
       "double rest = weights[top] < total ? total - weights[top] : 0.0; "
-      "if (n > 1) { return (uint32_t)pick(weights, count, total, rng); }")),
+      "if (n > 1) { return (uint32_t)phl_categorical_draw_total(rng, weights, count, total); }")),
     ("occurrences divided: a binomial weight off",
      ("learn/split.c", "(double)(n - others + 1) / (double)others",
       "(double)(n - others) / (double)others")),
@@ -189,7 +189,7 @@ FAULTS = [
      ("model/twins.c", "same = twins->slots[a] == params->modes[a].slot;", "same = true;")),
     ("occurrences of a subtree in one block",
      ("learn/split.c", "uint32_t one = divide(part.n, gibbs->weights, size, part.total, 0, rng, drawn);",
-      "uint32_t one = (uint32_t)pick(gibbs->weights, size, part.total, rng);")),
+      "uint32_t one = (uint32_t)phl_categorical_draw_total(rng, gibbs->weights, size, part.total);")),
     ("many occurrences of a subtree by wrong weights of blocks",
      ("learn/split.c", "gibbs->weights[z] = slot->m[z] *",
       "gibbs->weights[z] = (z == 0 ? 1.1 : 1.0) * slot->m[z] *")),
