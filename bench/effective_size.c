@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "classes.h"
-#include "learn/diagnostics.h"
+#include "train/convergence.h"
 
 static phl_status read_draws(size_t columns, double **draws, size_t *n, phl_error *error)
 {

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "classes.h"
-#include "learn/em.h"
+#include "em/em.h"
 
 static const char USAGE[] = "em_sharing [--states 10] [--times 60] [--repeat N] FILE...";
 static const double SMOOTHING = 0.01;

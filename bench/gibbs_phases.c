@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "classes.h"
-#include "learn/gibbs.h"
+#include "gibbs/gibbs.h"
 
 static const char USAGE[] =
     "gibbs_phases [--states 10] [--iterations 100] [--warmup 50] [--seed 42] [--threads 1]\n"

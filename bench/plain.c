@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/train_options.h"
 #include "plain.h"
+#include "train/train_options.h"
 
 /* One class that has training trees. */
 typedef struct plain_class {

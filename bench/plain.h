@@ -1,7 +1,7 @@
 /* plain.h - the Bayesian tf model learned and used node by node: the yardstick of what distinct
  * subtrees and count splitting are worth.
  *
- * Same model, same priors, same steps and moves as learn/gibbs.h, by hand for every node: no two
+ * Same model, same priors, same steps and moves as gibbs/gibbs.h, by hand for every node: no two
  * nodes share anything.  Random numbers, distributions, rising factorials and tables of parameters
  * are the library's own, so that the two differ by the algorithm alone.  One chain, one thread.
  *

@@ -1,7 +1,7 @@
 /* plain_partitions.c - step 2 of the sampler: partitions given the state of every node; see
  * plain.h.
  *
- * Moves, their order and the law of each are those of learn/partitions.h.
+ * Moves, their order and the law of each are those of gibbs/partitions.h.
  */
 #include <string.h>
 

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "classes.h"
-#include "learn/gibbs.h"
+#include "gibbs/gibbs.h"
 
 static const char USAGE[] =
     "tiny_tf [--states 2] [--iterations 2000] [--warmup 1000] [--seed 42] [--alpha 1] [--alpha0 "

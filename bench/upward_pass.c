@@ -18,7 +18,7 @@
 
 #include "base/memory.h"
 #include "classes.h"
-#include "learn/em.h"
+#include "em/em.h"
 
 static const char USAGE[] = "upward_pass [--states 10] [--seconds 1] [--dump FILE] FILE...";
 

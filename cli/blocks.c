@@ -1,7 +1,7 @@
 /* blocks.c - the trees a run is used on, block by block; see blocks.h. */
 #include "blocks.h"
 #include "interrupt.h"
-#include "terminal.h"
+#include "print/terminal.h"
 
 #include <string.h>
 

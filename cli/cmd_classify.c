@@ -4,10 +4,10 @@
  */
 #include "blocks.h"
 #include "commands.h"
-#include "evaluations.h"
 #include "interrupt.h"
-#include "progress.h"
-#include "rows.h"
+#include "print/evaluations.h"
+#include "print/progress.h"
+#include "print/rows.h"
 #include "runs.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* cmd_convert.c - phloem convert: trees from one format into another. */
 #include "commands.h"
 #include "forests.h"
-#include "terminal.h"
+#include "print/terminal.h"
 
 static int run(const cli_arguments *parsed)
 {

@@ -4,7 +4,7 @@
  */
 #include "blocks.h"
 #include "commands.h"
-#include "rows.h"
+#include "print/rows.h"
 #include "runs.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* cmd_diagnose.c - phloem diagnose: can a run be trusted? */
 #include "commands.h"
-#include "diagnoses.h"
+#include "print/diagnoses.h"
+#include "print/terminal.h"
 #include "runs.h"
-#include "terminal.h"
 
 static int diagnose(const cli_arguments *parsed, const phl_run *run)
 {

@@ -3,12 +3,12 @@
  * Contents: what to do, the table, JSON, the command.
  */
 #include "commands.h"
-#include "evaluations.h"
 #include "forests.h"
 #include "interrupt.h"
-#include "progress.h"
+#include "print/evaluations.h"
+#include "print/progress.h"
+#include "print/terminal.h"
 #include "runs.h"
-#include "terminal.h"
 #include "training.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "commands.h"
 #include "forests.h"
-#include "terminal.h"
+#include "print/terminal.h"
 
 #define COUNT(name_, least_, most_, default_, what_)                                               \
     {                                                                                              \

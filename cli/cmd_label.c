@@ -3,11 +3,11 @@
  * Contents: options, predictions, evaluation, trees, the command.
  */
 #include "commands.h"
-#include "evaluations.h"
 #include "forests.h"
 #include "interrupt.h"
-#include "progress.h"
-#include "rows.h"
+#include "print/evaluations.h"
+#include "print/progress.h"
+#include "print/rows.h"
 #include "runs.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * Contents: what to do, the tree of the pictures, doing it, the command.
  */
 #include "commands.h"
-#include "reproduce.h"
-#include "terminal.h"
+#include "print/terminal.h"
+#include "reproduce/reproduce.h"
 #include "training.h"
 
 #include <inttypes.h>

@@ -3,9 +3,9 @@
  * Contents: the run, its models, the command.
  */
 #include "commands.h"
+#include "print/show.h"
+#include "print/terminal.h"
 #include "runs.h"
-#include "show.h"
-#include "terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "commands.h"
 #include "forests.h"
-#include "terminal.h"
+#include "print/terminal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "commands.h"
 #include "forests.h"
 #include "interrupt.h"
-#include "progress.h"
+#include "print/progress.h"
+#include "print/terminal.h"
 #include "runs.h"
-#include "terminal.h"
 #include "training.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef PHLOEM_CLI_COMMANDS_H
 #define PHLOEM_CLI_COMMANDS_H
 
-#include "options.h"
+#include "args/options.h"
 
 extern const cli_command command_convert;
 extern const cli_command command_stats;

@@ -4,7 +4,7 @@
  */
 #include "forests.h"
 #include "interrupt.h"
-#include "terminal.h"
+#include "print/terminal.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef PHLOEM_CLI_FORESTS_H
 #define PHLOEM_CLI_FORESTS_H
 
-#include "options.h"
+#include "args/options.h"
 
 /* Groups for a command's table. */
 extern const option_group reading_options;        /* --from, classes, --limit, --skip-bad */

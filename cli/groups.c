@@ -3,8 +3,8 @@
  * Calls that take one model and a forest are made once a group, and what they give is put back into
  * the order of the trees.
  */
+#include "print/terminal.h"
 #include "runs.h"
-#include "terminal.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  */
 #include "commands.h"
 #include "interrupt.h"
-#include "terminal.h"
+#include "print/terminal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

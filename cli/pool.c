@@ -3,7 +3,7 @@
  * Counts add up; means are weighted by the number of items; entropies of the truth given the
  * prediction are computed anew from the joint matrix.
  */
-#include "evaluations.h"
+#include "print/evaluations.h"
 
 #include <math.h>
 #include <stdlib.h>

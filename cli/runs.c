@@ -4,7 +4,7 @@
  */
 #include "runs.h"
 #include "forests.h"
-#include "terminal.h"
+#include "print/terminal.h"
 #include "unseen.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef PHLOEM_CLI_RUNS_H
 #define PHLOEM_CLI_RUNS_H
 
-#include "options.h"
+#include "args/options.h"
 
 #define OPTION_JSON_ROW(what_)                                                                     \
     {                                                                                              \

@@ -2,9 +2,9 @@
 #include "training.h"
 #include "forests.h"
 #include "interrupt.h"
-#include "progress.h"
+#include "print/progress.h"
+#include "print/terminal.h"
 #include "runs.h"
-#include "terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef PHLOEM_CLI_TRAINING_H
 #define PHLOEM_CLI_TRAINING_H
 
-#include "options.h"
+#include "args/options.h"
 
 extern const option_group training_options; /* --model, --learner ... --seed */
 extern const option_group gibbs_options;    /* --warmup, --chains ... (training_gibbs.c) */

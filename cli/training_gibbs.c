@@ -1,5 +1,5 @@
 /* training_gibbs.c - the options of the sampler: its chains, its prior, what is held fixed. */
-#include "terminal.h"
+#include "print/terminal.h"
 #include "training.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Contents: the set of names, counting, the note.
  */
 #include "unseen.h"
-#include "terminal.h"
+#include "print/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "forest/digest.h"
+#include "forest/fingerprint.h"
 
 /* Nodes below each distinct subtree, itself included. */
 static void measure_sizes(const phl_forest *forest, uint64_t *size)

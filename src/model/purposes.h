@@ -18,7 +18,7 @@
 #define PHL_PURPOSE_MODE 0x6d6f6465u      /* "mode": kappa; item = mode */
 #define PHL_PURPOSE_SHAPES 0x6f6f6f6fu    /* "oooo": o; item = step */
 
-/* learn/seed.c */
+/* gibbs/seed.c */
 #define PHL_PURPOSE_SEED_STATES 0x73647374u /* "sdst": hidden states; item = tree */
 #define PHL_PURPOSE_SEED_SIZES 0x7364737au  /* "sdsz": the size move */
 

@@ -1,6 +1,6 @@
 /* checkpoint.h - where a training stands, in its run file.
  *
- * A writer is the keeper of a training (learn/training.h): every call to save is one transaction
+ * A writer is the keeper of a training (train/training.h): every call to save is one transaction
  * with the new trace rows, the new draws and the task's state.  The run file is made by the first
  * of them, so that a training that fails before its first iteration leaves no trace and no old run
  * is lost.
@@ -8,8 +8,8 @@
 #ifndef PHL_STORE_CHECKPOINT_H
 #define PHL_STORE_CHECKPOINT_H
 
-#include "learn/training.h"
 #include "store/run_file.h"
+#include "train/training.h"
 
 /* ---- The state of a task as arrays: checkpoint.c --------------------------------------------- */
 

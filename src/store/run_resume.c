@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "learn/train_options.h"
 #include "store/checkpoint.h"
+#include "train/train_options.h"
 
 /* What is known about the run before training goes on. */
 struct resumption {

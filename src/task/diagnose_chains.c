@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "learn/diagnostics.h"
 #include "task/diagnosis.h"
+#include "train/convergence.h"
 
 static const char *const quantity_names[PHL_QUANTITIES] = {"log_joint", "log_likelihood", "active",
                                                            "sum_size"};

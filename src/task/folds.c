@@ -5,7 +5,7 @@
 #include "base/sampler.h"
 #include "base/text.h"
 #include "forest/forest.h"
-#include "forest/lines.h"
+#include "format/lines.h"
 #include "model/purposes.h"
 
 /* ---------------------------------------------------------------------------------------------

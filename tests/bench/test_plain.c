@@ -15,11 +15,11 @@
 
 #include "base/memory.h"
 #include "check.h"
-#include "learn/diagnostics.h"
-#include "learn/gibbs.h"
-#include "learn/train_options.h"
+#include "gibbs/gibbs.h"
 #include "models.h"
 #include "plain.h"
+#include "train/convergence.h"
+#include "train/train_options.h"
 
 #define SEED 20250817u
 #define PURPOSE 0x706c6e74u /* "plnt" */

@@ -44,7 +44,11 @@ LAYER_CASES = [
     ("a folder that is no layer", "src/extra/x.c", "int x;\n", "not in one of the layers"),
     ("the command line must not include the library's insides", "cli/x.c",
      '#include "forest/forest.h"\n', "cli/x.c:1: cli uses phloem.h"),
-    ("nor by angle brackets", "cli/x.c", "#include <base/memory.h>\n", "cli/x.c:1: cli uses phloem.h"),
+    ("nor by angle brackets", "cli/x.c", "#include <forest/forest.h>\n", "cli/x.c:1: cli uses phloem.h"),
+    ("it may include the base", "cli/x.c", '#include "base/memory.h"\n', None),
+    ("and headers from its own root", "cli/sub/x.c", '#include "cli.h"\n', None),
+    ("an example must not include the base", "examples/x.c", '#include "base/memory.h"\n',
+     "examples/x.c:1: examples uses phloem.h"),
     ("the public header stands alone", "include/phloem.h", '#include "base/memory.h"\n',
      "include/phloem.h:1: phloem.h includes the C library alone"),
 ]

@@ -2,7 +2,7 @@
 #ifndef PHL_TESTS_CHAINS_H
 #define PHL_TESTS_CHAINS_H
 
-#include "learn/gibbs.h"
+#include "gibbs/gibbs.h"
 #include "models.h"
 
 /* Copy all tables of a model into another with the same ones. */

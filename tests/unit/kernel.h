@@ -8,7 +8,7 @@
 #ifndef PHL_TESTS_KERNEL_H
 #define PHL_TESTS_KERNEL_H
 
-#include "learn/partitions.h"
+#include "gibbs/partitions.h"
 
 enum { MOST_SLOTS = 3, MOST_VALUES = 4, MOST_PARTITIONS = 15, MOST_STATES = 225, MOST_NODES = 16 };
 enum { MOST_CELLS = 64 };

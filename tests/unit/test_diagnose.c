@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "learn/diagnostics.h"
 #include "task_models.h"
+#include "train/convergence.h"
 
 enum { WARMUP = 50, DRAWS = 300, CHAINS = 4 };
 

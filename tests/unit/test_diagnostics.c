@@ -11,7 +11,7 @@
 #include "base/fourier.h"
 #include "base/memory.h"
 #include "check.h"
-#include "learn/diagnostics.h"
+#include "train/convergence.h"
 
 #define REFERENCE TEST_SOURCE "/tests/oracle/posterior_reference.json"
 

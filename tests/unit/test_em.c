@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "check.h"
-#include "learn/em.h"
+#include "em/em.h"
 #include "model/run.h"
 #include "models.h"
 

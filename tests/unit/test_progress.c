@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "learn/diagnostics.h"
 #include "model/run.h"
 #include "model_checks.h"
+#include "train/convergence.h"
 
 #define SEED 8128
 enum { MOST_CHAINS = 4, MOST_REPORTS = 2000, NAP_AT = 30 };

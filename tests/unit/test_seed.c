@@ -10,8 +10,8 @@
 
 #include "base/memory.h"
 #include "check.h"
-#include "learn/seed.h"
-#include "learn/seed_state.h"
+#include "gibbs/seed.h"
+#include "gibbs/seed_state.h"
 #include "models.h"
 
 #define SEED 2019

@@ -11,7 +11,7 @@
 #ifndef PHL_TESTS_WORLD_H
 #define PHL_TESTS_WORLD_H
 
-#include "learn/gibbs.h"
+#include "gibbs/gibbs.h"
 
 enum {
     W_STATES = 3,

@@ -1,0 +1,122 @@
+/* diagnose_json.c - a diagnosis as JSON; see diagnoses.h. */
+#include "print/diagnoses.h"
+#include "print/terminal.h"
+
+static void json_chain(json_writer *json, const phl_chain_diagnosis *chain, bool gibbs)
+{
+    static const char *const keys[PHL_QUANTITIES] = {"log_joint", "log_likelihood", "active",
+                                                     "sum_size"};
+    json_out_open(json, '{', true);
+    json_out_count(json, gibbs ? "chain" : "restart", chain->chain);
+    json_out_count(json, "iterations", chain->iterations);
+    json_out_number(json, gibbs ? "last_log_joint" : "objective", chain->log_joint);
+    json_out_number(json, gibbs ? "last_log_likelihood" : "log_likelihood", chain->log_likelihood);
+    if (gibbs) {
+        json_out_count(json, "draws", chain->draws);
+        json_out_key(json, "mode");
+        if (chain->mode) {
+            json_out_integer(json, chain->mode);
+        } else {
+            json_out_string(json, NULL);
+        }
+        for (int what = 0; what < 2; what++) {
+            json_out_key(json, what == 0 ? "mean" : "sd");
+            json_out_open(json, '{', true);
+            for (size_t q = 0; q < PHL_QUANTITIES; q++) {
+                json_out_number(json, keys[q], what == 0 ? chain->mean[q] : chain->sd[q]);
+            }
+            json_out_close(json, '}');
+        }
+        json_out_key(json, "slots");
+        json_out_open(json, '[', true);
+        for (uint32_t i = 0; i < chain->n_slots; i++) {
+            json_out_open(json, '{', true);
+            json_out_count(json, "slot", chain->slots[i]);
+            json_out_count(json, "size", chain->sizes[i]);
+            json_out_close(json, '}');
+        }
+        json_out_close(json, ']');
+    }
+    json_out_close(json, '}');
+}
+
+static void json_quantities(json_writer *json, const phl_class_diagnosis *diagnosis)
+{
+    json_out_count(json, "warmup", diagnosis->warmup);
+    json_out_count(json, "compared", diagnosis->n_compared);
+    json_out_count(json, "draws", diagnosis->draws);
+    json_out_count(json, "modes", diagnosis->modes);
+    json_out_key(json, "quantities");
+    json_out_open(json, '[', false);
+    for (size_t q = 0; q < PHL_QUANTITIES; q++) {
+        const phl_quantity *quantity = &diagnosis->quantities[q];
+        json_out_open(json, '{', true);
+        json_out_text(json, "name", quantity->name);
+        json_out_text(json, "verdict", phl_verdict_name(quantity->verdict));
+        json_out_number(json, "mean", quantity->mean);
+        json_out_number(json, "sd", quantity->sd);
+        json_out_number(json, "mcse", quantity->mcse);
+        json_out_number(json, "rhat", quantity->rhat);
+        json_out_number(json, "ess_bulk", quantity->ess_bulk);
+        json_out_number(json, "ess_tail", quantity->ess_tail);
+        json_out_close(json, '}');
+    }
+    json_out_close(json, ']');
+    json_out_key(json, "moves");
+    json_out_open(json, '[', false);
+    for (size_t m = 0; m < diagnosis->n_moves; m++) {
+        json_out_open(json, '{', true);
+        json_out_text(json, "name", diagnosis->moves[m].name);
+        json_out_count(json, "tried", diagnosis->moves[m].tried);
+        json_out_count(json, "changed", diagnosis->moves[m].changed);
+        json_out_close(json, '}');
+    }
+    json_out_close(json, ']');
+}
+
+static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, bool gibbs)
+{
+    json_out_open(json, '{', false);
+    json_out_text(json, "class", diagnosis->class_name);
+    json_out_truth(json, "trouble", diagnosis->trouble);
+    json_out_text(json, "stop_reason", diagnosis->stop_reason);
+    if (gibbs) {
+        json_quantities(json, diagnosis);
+    } else {
+        json_out_number(json, "spread", diagnosis->spread);
+    }
+    json_out_key(json, gibbs ? "chains" : "restarts");
+    json_out_open(json, '[', false);
+    for (size_t c = 0; c < diagnosis->n_chains; c++) {
+        json_chain(json, &diagnosis->chains[c], gibbs);
+    }
+    json_out_close(json, ']');
+    json_out_key(json, "findings");
+    json_out_open(json, '[', false);
+    for (size_t f = 0; f < diagnosis->n_findings; f++) {
+        json_out_open(json, '{', true);
+        json_out_truth(json, "trouble", diagnosis->findings[f].trouble);
+        json_out_text(json, "text", diagnosis->findings[f].text);
+        json_out_text(json, "advice", diagnosis->findings[f].advice);
+        json_out_close(json, '}');
+    }
+    json_out_close(json, ']');
+    json_out_close(json, '}');
+}
+
+void diagnosis_json(const phl_diagnosis *diagnosis)
+{
+    bool gibbs = diagnosis->learner == PHL_LEARNER_GIBBS;
+    json_writer json;
+    json_out_begin(&json, stdout);
+    json_out_open(&json, '{', false);
+    json_out_text(&json, "learner", gibbs ? "gibbs" : "em");
+    json_out_truth(&json, "trouble", diagnosis->trouble);
+    json_out_key(&json, "classes");
+    json_out_open(&json, '[', false);
+    for (size_t i = 0; i < diagnosis->n_classes; i++) {
+        json_class(&json, &diagnosis->classes[i], gibbs);
+    }
+    json_out_close(&json, ']');
+    json_out_close(&json, '}');
+}

@@ -1,0 +1,206 @@
+/* evaluations.c - predictions held against the truth; see evaluations.h.
+ *
+ * Contents: the report, JSON, putting parts together.
+ */
+#include "print/evaluations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_SHOWN = 40, MATRIX_NAMES = 20, NAME_SHOWN = 24, MATRIX_NAME = 10 };
+
+/* ---- the report ---- */
+
+static void percent(double fraction, char *text)
+{
+    if (isnan(fraction)) {
+        snprintf(text, NUMBER_SIZE, "-");
+    } else {
+        snprintf(text, NUMBER_SIZE, "%.2f %%", 100 * fraction);
+    }
+}
+
+static void print_totals(const phl_evaluation *e, const evaluation_words *words)
+{
+    char number[NUMBER_SIZE], text[120];
+    terminal_fact(words->items, number_grouped(e->n, number));
+    if (e->unseen) {
+        snprintf(text, sizeof text, "%s (%s never seen in training: always wrong)",
+                 number_grouped(e->unseen, number), words->names);
+        terminal_fact("of these unseen", text);
+    }
+    percent(e->accuracy, number);
+    terminal_fact("accuracy", number);
+    if (!isnan(e->accuracy_drawn)) {
+        percent(e->accuracy_drawn, number);
+        terminal_fact("accuracy, drawn", number);
+    }
+    snprintf(text, sizeof text, "%.4f bits (%.2f as the paper counts it)", e->entropy_bits,
+             100 * e->entropy_bits);
+    terminal_fact("entropy", text);
+    snprintf(text, sizeof text, "%.4f bits", e->predictive_entropy_bits);
+    terminal_fact("predictive entropy", text);
+    snprintf(text, sizeof text, "%.4f nats", e->log_loss);
+    terminal_fact("log-loss", isnan(e->log_loss) ? "-" : text);
+}
+
+typedef struct ranked_name {
+    const phl_evaluation *evaluation;
+    size_t index;
+} ranked_name;
+
+static int compare_names(const void *a, const void *b)
+{
+    const ranked_name *left = a, *right = b;
+    return text_compare_natural(left->evaluation->names[left->index],
+                                right->evaluation->names[right->index]);
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const ranked_name *left = a, *right = b;
+    uint64_t n = left->evaluation->measures[left->index].n;
+    uint64_t m = right->evaluation->measures[right->index].n;
+    return n == m ? compare_names(a, b) : (n > m ? -1 : 1);
+}
+
+/* Names that occur, true or predicted, by name; the most frequent ones if there are many.  *n is
+ * how many there are; to be freed. */
+static ranked_name *rank_names(const phl_evaluation *e, size_t *n)
+{
+    ranked_name *ranks = terminal_allocate(e->n_names, sizeof *ranks);
+    *n = 0;
+    for (size_t i = 0; i < e->n_names; i++) {
+        if (e->measures[i].n || e->measures[i].predicted) {
+            ranks[(*n)++] = (ranked_name){e, i};
+        }
+    }
+    if (*n > NAMES_SHOWN) {
+        qsort(ranks, *n, sizeof *ranks, compare_sizes);
+    }
+    qsort(ranks, *n > NAMES_SHOWN ? NAMES_SHOWN : *n, sizeof *ranks, compare_names);
+    return ranks;
+}
+
+static void print_names(const phl_evaluation *e, const evaluation_words *words,
+                        const ranked_name *ranks, size_t n)
+{
+    char name[TABLE_CELL], count[NUMBER_SIZE], predicted[NUMBER_SIZE], right[NUMBER_SIZE];
+    char entropy[NUMBER_SIZE], drawn[NUMBER_SIZE] = "";
+    text_table table;
+    table_begin(&table, words->drawn_right ? 6 : 5);
+    table_row(&table, (const char *const[]){words->name, "n", "predicted", "accuracy",
+                                            "entropy bits", "accuracy, drawn"});
+    for (size_t r = 0; r < n && r < NAMES_SHOWN; r++) {
+        const phl_name_measure *m = &e->measures[ranks[r].index];
+        text_printable(e->names[ranks[r].index], NAME_SHOWN, name, sizeof name);
+        number_grouped(m->n, count);
+        number_grouped(m->predicted, predicted);
+        percent(m->accuracy, right);
+        snprintf(entropy, sizeof entropy, "%.4f", m->entropy_bits);
+        if (words->drawn_right) {
+            percent(m->n ? (double)words->drawn_right[ranks[r].index] / (double)m->n : NAN, drawn);
+        }
+        table_row(&table, (const char *const[]){name, count, predicted, right,
+                                                m->predicted ? entropy : "-", drawn});
+    }
+    putchar('\n');
+    table_end(&table, stdout, 2);
+    if (n > NAMES_SHOWN) {
+        printf("  and %s more; --json lists all\n", number_grouped(n - NAMES_SHOWN, count));
+    }
+}
+
+static void print_matrix(const phl_evaluation *e, const evaluation_words *words,
+                         const ranked_name *ranks, size_t n)
+{
+    char cells[MATRIX_NAMES + 1][TABLE_CELL];
+    const char *row[MATRIX_NAMES + 1];
+    text_table table;
+    if (n > MATRIX_NAMES) {
+        printf("\nThe confusion matrix of %zu %s is in --json.\n", n, words->names);
+        return;
+    }
+    printf("\nconfusion (rows: true, columns: predicted)\n");
+    table_begin(&table, n + 1);
+    row[0] = "";
+    for (size_t c = 0; c < n; c++) {
+        text_printable(e->names[ranks[c].index], MATRIX_NAME, cells[c + 1], TABLE_CELL);
+        row[c + 1] = cells[c + 1];
+    }
+    table_row(&table, row);
+    for (size_t r = 0; r < n; r++) {
+        text_printable(e->names[ranks[r].index], NAME_SHOWN, cells[0], TABLE_CELL);
+        row[0] = cells[0];
+        for (size_t c = 0; c < n; c++) {
+            uint64_t count = e->confusion[ranks[r].index * e->n_names + ranks[c].index];
+            number_grouped(count, cells[c + 1]);
+        }
+        table_row(&table, row);
+    }
+    table_end(&table, stdout, 2);
+}
+
+void evaluation_print(const phl_evaluation *e, const evaluation_words *words)
+{
+    size_t n = 0;
+    ranked_name *ranks = rank_names(e, &n);
+    print_totals(e, words);
+    print_names(e, words, ranks, n);
+    print_matrix(e, words, ranks, n);
+    free(ranks);
+}
+
+/* ---- JSON ---- */
+
+static void confusion_json(json_writer *json, const phl_evaluation *e)
+{
+    json_out_key(json, "confusion");
+    json_out_open(json, '{', false);
+    json_out_key(json, "names");
+    json_out_open(json, '[', true);
+    for (size_t i = 0; i < e->n_names; i++) {
+        json_out_string(json, e->names[i]);
+    }
+    json_out_close(json, ']');
+    json_out_key(json, "counts");
+    json_out_open(json, '[', false);
+    for (size_t i = 0; i < e->n_names; i++) {
+        json_out_open(json, '[', true);
+        for (size_t j = 0; j < e->n_names; j++) {
+            json_out_integer(json, e->confusion[i * e->n_names + j]);
+        }
+        json_out_close(json, ']');
+    }
+    json_out_close(json, ']');
+    json_out_close(json, '}');
+}
+
+void evaluation_json(const phl_evaluation *e, bool drawn)
+{
+    json_writer json;
+    json_out_begin(&json, stdout);
+    json_out_open(&json, '{', false);
+    json_out_count(&json, "n", e->n);
+    json_out_number(&json, "accuracy", e->accuracy);
+    if (drawn) {
+        json_out_number(&json, "accuracy_drawn", e->accuracy_drawn);
+    }
+    json_out_number(&json, "entropy_bits", e->entropy_bits);
+    json_out_number(&json, "predictive_entropy_bits", e->predictive_entropy_bits);
+    json_out_number(&json, "log_loss", e->log_loss);
+    confusion_json(&json, e);
+    json_out_key(&json, "per_label");
+    json_out_open(&json, '[', false);
+    for (size_t i = 0; i < e->n_names; i++) {
+        json_out_open(&json, '{', true);
+        json_out_text(&json, "label", e->names[i]);
+        json_out_count(&json, "n", e->measures[i].n);
+        json_out_number(&json, "accuracy", e->measures[i].accuracy);
+        json_out_number(&json, "entropy_bits", e->measures[i].entropy_bits);
+        json_out_close(&json, '}');
+    }
+    json_out_close(&json, ']');
+    json_out_close(&json, '}');
+}

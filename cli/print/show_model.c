@@ -1,0 +1,327 @@
+/* show_model.c - one draw of a model in words; see show.h.
+ *
+ * Contents: slots, partitions, lists, what leads to a state, states.
+ */
+#include "print/show.h"
+#include "print/terminal.h"
+
+#include <stdlib.h>
+
+static const double no_weight = 0.005; /* prints as 0.00 */
+enum { SLOTS_SHOWN = 12, INDENT = 14, VALUES_LISTED = 12, CONFIGURATIONS = 3 };
+
+/* ---- slots ---- */
+
+static bool is_switching(const shown_draw *shown)
+{
+    return phl_run_kind(shown->run) == PHL_SP;
+}
+
+static double slot_weight(const shown_draw *shown, size_t slot)
+{
+    return is_switching(shown) ? number_at(json_object_get(shown->draw, "switch"), slot - 1)
+                               : slot_information(shown, slot);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const weighted *left = a, *right = b;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+/* All slots with what they weigh, heaviest first; to be freed. */
+static weighted *rank_slots(const shown_draw *shown)
+{
+    weighted *slots = terminal_allocate(shown->slots, sizeof *slots);
+    for (size_t l = 0; l < shown->slots; l++) {
+        slots[l] = (weighted){l + 1, slot_weight(shown, l + 1)};
+    }
+    sort_weighted(slots, shown->slots);
+    return slots;
+}
+
+void show_slots(const shown_draw *shown)
+{
+    const json_t *shape = json_object_get(shown->draw, "shape_prior");
+    size_t n = shown->slots < SLOTS_SHOWN ? shown->slots : SLOTS_SHOWN;
+    weighted *slots = rank_slots(shown);
+    char cells[5][NUMBER_SIZE];
+    text_table table;
+    qsort(slots, n, sizeof *slots, compare_numbers);
+    printf("\n  slots: how much each one matters, and how it is filled\n");
+    table_begin(&table, 5);
+    table_row(&table, (const char *const[]){"slot", is_switching(shown) ? "weight" : "information",
+                                            "empty", "leaf", "with children"});
+    for (size_t i = 0; i < n; i++) {
+        snprintf(cells[0], NUMBER_SIZE, "%zu", slots[i].number);
+        if (is_switching(shown)) {
+            snprintf(cells[1], NUMBER_SIZE, "%.1f %%", 100 * slots[i].weight);
+        } else {
+            snprintf(cells[1], NUMBER_SIZE, "%.3f bits", slots[i].weight);
+        }
+        for (size_t k = 0; k < 3; k++) {
+            snprintf(cells[2 + k], NUMBER_SIZE, "%.1f %%",
+                     100 * number_at_2(shape, slots[i].number - 1, k));
+        }
+        table_row(&table, (const char *const[]){cells[0], cells[1], cells[2], cells[3], cells[4]});
+    }
+    table_end(&table, stdout, 4);
+    if (n < shown->slots) {
+        printf("    and %zu slots that matter less\n", shown->slots - n);
+    }
+    free(slots);
+}
+
+/* ---- partitions ---- */
+
+/* "{0 1 empty}" of the values in a block; "0" of a single one. */
+static void describe_block(const shown_draw *shown, const json_t *mode, size_t block, char *text,
+                           size_t size)
+{
+    size_t n = 0, used;
+    for (size_t q = 0; q <= shown->states; q++) {
+        n += mode_block(mode, q) == block;
+    }
+    used = (size_t)snprintf(text, size, "%s", n == 1 ? "" : "{");
+    size_t listed = 0;
+    for (size_t q = 0; q <= shown->states && used + 24 < size; q++) {
+        if (mode_block(mode, q) != block) {
+            continue;
+        }
+        const char *blank = listed++ ? " " : "";
+        if (listed > VALUES_LISTED) {
+            used += (size_t)snprintf(text + used, size - used, " ...");
+            break;
+        }
+        used += q == shown->states ? (size_t)snprintf(text + used, size - used, "%sempty", blank)
+                                   : (size_t)snprintf(text + used, size - used, "%s%zu", blank, q);
+    }
+    snprintf(text + used, size - used, "%s", n == 1 ? "" : "}");
+}
+
+/* "2 (93 %), 3 (7 %)": the sizes of one slot over all draws, most frequent first.  Returns the
+ * share of draws in which the slot was active. */
+static double describe_sizes(const phl_model *model, uint32_t slot, size_t most, char *text,
+                             size_t size)
+{
+    size_t n = phl_model_draws(model), used = 0, active = 0;
+    weighted *sizes = terminal_allocate(most + 1, sizeof *sizes);
+    for (size_t k = 0; k <= most; k++) {
+        sizes[k] = (weighted){k, 0};
+    }
+    for (size_t draw = 0; draw < n; draw++) {
+        uint32_t k = phl_model_slot_size(model, draw, slot);
+        sizes[k].weight += 1.0 / (double)n;
+        active += k > 1;
+    }
+    sort_weighted(sizes, most + 1);
+    text[0] = '\0';
+    for (size_t i = 0; i < 4 && sizes[i].weight > 0 && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%zu (%.0f %%)", i ? ", " : "",
+                                 sizes[i].number, 100 * sizes[i].weight);
+    }
+    free(sizes);
+    return (double)active / (double)n;
+}
+
+void show_sizes(const phl_run *run, const phl_model *model)
+{
+    char text[120];
+    size_t quiet = 0;
+    if (phl_run_kind(run) != PHL_TF || phl_model_draws(model) < 2) {
+        return;
+    }
+    printf("\n  which child positions matter: blocks of each slot, over %zu draws\n",
+           phl_model_draws(model));
+    for (uint32_t slot = 1; slot <= phl_run_slots(run); slot++) {
+        if (describe_sizes(model, slot, phl_run_states(run) + 1, text, sizeof text) > 0) {
+            printf("    slot %-3u %s\n", (unsigned)slot, text);
+        } else {
+            quiet++;
+        }
+    }
+    if (quiet > 0) {
+        printf("    the other %zu: 1 (100 %%), they do not matter\n", quiet);
+    }
+}
+
+void show_partition(const shown_draw *shown)
+{
+    char text[300];
+    if (phl_run_kind(shown->run) != PHL_TF) {
+        return;
+    }
+    printf("\n  partitions: states of a child that its parent cannot tell apart\n");
+    for (size_t m = 0; m < modes_of(shown); m++) {
+        const json_t *mode = mode_of(shown, m);
+        printf("    slot %zu:", mode_slot(mode));
+        for (size_t z = 0; z < mode_size(shown, m); z++) {
+            describe_block(shown, mode, z, text, sizeof text);
+            printf(" %s", text);
+        }
+        printf("%s\n", json_object_get(mode, "matrix") ? " (soft: likeliest blocks)" : "");
+    }
+    if (modes_of(shown) == 0) {
+        printf("    no slot is active: a state does not depend on children\n");
+    } else if (modes_of(shown) < shown->slots) {
+        printf("    the other slots do not matter\n");
+    }
+}
+
+/* ---- lists ---- */
+
+static void print_heading(const char *text)
+{
+    printf("    %-*s", INDENT - 4, text);
+}
+
+/* Name of an item of a list into buffer. */
+typedef void (*name_fn)(const shown_draw *shown, size_t number, char *buffer, size_t size);
+
+static void name_label(const shown_draw *shown, size_t number, char *buffer, size_t size)
+{
+    text_printable(phl_run_label_name(shown->run, number), 30, buffer, size);
+}
+
+static void name_state(const shown_draw *shown, size_t number, char *buffer, size_t size)
+{
+    if (number == shown->states) {
+        snprintf(buffer, size, "empty");
+    } else {
+        snprintf(buffer, size, "state %zu", number);
+    }
+}
+
+static void name_slot(const shown_draw *shown, size_t number, char *buffer, size_t size)
+{
+    (void)shown;
+    snprintf(buffer, size, "slot %zu", number);
+}
+
+/* A line "heading  state 3 0.95, empty 0.20" of the heaviest items.  Nothing, and false, when none
+ * has weight. */
+static bool print_list(const shown_draw *shown, const char *heading, name_fn name, weighted *items,
+                       size_t n)
+{
+    char text[200];
+    sort_weighted(items, n);
+    if (n == 0 || items[0].weight < no_weight) {
+        return false;
+    }
+    printf("%s", heading);
+    for (size_t i = 0; i < n && i < shown->top && items[i].weight >= no_weight; i++) {
+        name(shown, items[i].number, text, sizeof text);
+        printf("%s%s %.2f", i ? ", " : "", text, items[i].weight);
+    }
+    putchar('\n');
+    return true;
+}
+
+static void print_labels(const shown_draw *shown, size_t state)
+{
+    const json_t *emission = json_array_get(json_object_get(shown->draw, "emission"), state);
+    weighted *labels = terminal_allocate(shown->labels, sizeof *labels);
+    for (size_t d = 0; d < shown->labels; d++) {
+        labels[d] = (weighted){d, number_at(emission, d)};
+    }
+    print_list(shown, "    emits     ", name_label, labels, shown->labels);
+    free(labels);
+}
+
+/* ---- what leads to a state ---- */
+
+/* Leaves are in the state with the prior of their slot. */
+static void print_leaves(const shown_draw *shown, size_t state)
+{
+    const json_t *prior = json_object_get(shown->draw, "prior");
+    weighted *slots = terminal_allocate(shown->slots, sizeof *slots);
+    for (size_t l = 0; l < shown->slots; l++) {
+        slots[l] = (weighted){l + 1, number_at_2(prior, l, state)};
+    }
+    print_list(shown, "    leaves    ", name_slot, slots, shown->slots);
+    free(slots);
+}
+
+/* sp: of the heaviest slots, the child states that lead here; td: where the state's children go. */
+static void print_transitions(const shown_draw *shown, size_t state)
+{
+    const json_t *transition = json_object_get(shown->draw, "transition");
+    bool up = is_switching(shown);
+    size_t values = up ? shown->states + 1 : shown->states;
+    weighted *slots = rank_slots(shown), *items = terminal_allocate(values, sizeof *items);
+    const char *first = up ? "after" : "children";
+    for (size_t i = 0; i < shown->slots && i < CONFIGURATIONS; i++) {
+        size_t l = slots[i].number - 1;
+        char heading[120];
+        if (i && slots[i].weight < no_weight) {
+            break;
+        }
+        for (size_t q = 0; q < values; q++) {
+            double p =
+                up ? number_at_3(transition, l, q, state) : number_at_3(transition, l, state, q);
+            items[q] = (weighted){q, p};
+        }
+        if (up) {
+            snprintf(heading, sizeof heading, "    %-*sslot %zu (%.0f %%): ", INDENT - 4, first,
+                     l + 1, 100 * slots[i].weight);
+        } else {
+            snprintf(heading, sizeof heading, "    %-*sslot %zu: ", INDENT - 4, first, l + 1);
+        }
+        if (print_list(shown, heading, name_state, items, values)) {
+            first = "";
+        }
+    }
+    free(slots);
+    free(items);
+}
+
+/* tf, full: the blocks of children under which the state is likeliest. */
+static void print_configurations(const shown_draw *shown, size_t state)
+{
+    const json_t *data = json_object_get(json_object_get(shown->draw, "core"), "data");
+    size_t n = json_array_size(data) / shown->states, n_modes = modes_of(shown);
+    weighted *rows = terminal_allocate(n, sizeof *rows);
+    char block[300];
+    for (size_t r = 0; r < n; r++) {
+        rows[r] = (weighted){r, number_at(data, r * shown->states + state)};
+    }
+    sort_weighted(rows, n);
+    for (size_t i = 0; i < n && i < CONFIGURATIONS; i++) {
+        size_t stride = n;
+        if (rows[i].weight < no_weight) {
+            break;
+        }
+        print_heading(i ? "" : "after");
+        printf("%.2f", rows[i].weight);
+        for (size_t m = 0; m < n_modes; m++) {
+            stride /= mode_size(shown, m);
+            size_t z = rows[i].number / stride % mode_size(shown, m);
+            describe_block(shown, mode_of(shown, m), z, block, sizeof block);
+            printf("%s slot %zu: %s", m ? "," : " with", mode_slot(mode_of(shown, m)), block);
+        }
+        putchar('\n');
+    }
+    free(rows);
+}
+
+/* ---- states ---- */
+
+void show_states(const shown_draw *shown)
+{
+    const json_t *root = json_object_get(shown->draw, "root");
+    for (size_t j = 0; j < shown->states; j++) {
+        printf("\n  state %zu\n", j);
+        print_labels(shown, j);
+        if (root) {
+            print_heading("root");
+            printf("%.2f\n", number_at(root, j));
+        } else {
+            print_leaves(shown, j);
+        }
+        if (json_object_get(shown->draw, "core")) {
+            print_configurations(shown, j);
+        } else {
+            print_transitions(shown, j);
+        }
+    }
+}

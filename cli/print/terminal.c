@@ -1,0 +1,215 @@
+/* terminal.c - messages, numbers and text for people; see terminal.h.
+ *
+ * Contents: messages, standard output, wrapping, numbers, names, tables.
+ */
+#include "print/terminal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- messages ---- */
+
+/* Printed in one go, so that lines of several programs on one terminal do not mix. */
+static void print_line(const char *prefix, const char *text)
+{
+    char line[4096];
+    size_t used = (size_t)snprintf(line, sizeof line, "phloem: %s", prefix);
+    text_printable(text, SIZE_MAX, line + used, sizeof line - used - 1);
+    strcat(line, "\n");
+    fputs(line, stderr);
+}
+
+void terminal_message(const char *format, ...)
+{
+    char text[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    print_line("", text);
+}
+
+void terminal_report(const char *prefix, const phl_error *error)
+{
+    char text[sizeof *error + 64];
+    print_line(prefix, phl_error_format(error, text, sizeof text));
+}
+
+int terminal_error(const phl_error *error)
+{
+    terminal_report("", error);
+    return phl_status_exit_code(error->status);
+}
+
+void terminal_defect(const char *what)
+{
+    terminal_message("internal error: %s; please report it", what);
+    exit(EXIT_INTERNAL);
+}
+
+void *terminal_allocate(size_t n, size_t size)
+{
+    void *memory = calloc(n ? n : 1, size);
+    if (!memory) {
+        terminal_message("memory is used up");
+        exit(EXIT_SYSTEM);
+    }
+    return memory;
+}
+
+void terminal_fact(const char *what, const char *value)
+{
+    if (value) {
+        char text[4096];
+        text_printable(value, SIZE_MAX, text, sizeof text);
+        printf("%-19s %s\n", what, text);
+    }
+}
+
+int stream_flush(FILE *file)
+{
+    bool failed = ferror(file);
+    errno = 0;
+    if (fflush(file) == 0 && !failed) {
+        return 0;
+    }
+    if (errno == 0) { /* the reason of an earlier write is gone: a byte more fails as it did */
+        clearerr(file);
+        fputc('\n', file);
+        fflush(file);
+    }
+    return errno ? errno : EIO;
+}
+
+int terminal_finish(void)
+{
+    int reason = stream_flush(stdout);
+    if (reason == 0) {
+        return EXIT_OK;
+    }
+    terminal_message("cannot write standard output: %s", strerror(reason));
+    FILE *nowhere = freopen("/dev/null", "w", stdout); /* told once, whatever is printed yet */
+    (void)nowhere;
+    return EXIT_SYSTEM;
+}
+
+/* ---- wrapping ---- */
+
+void terminal_wrap(FILE *file, const char *text, size_t column, size_t indent)
+{
+    bool fresh = true; /* nothing on this line yet */
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        if (!fresh && column + 1 + length > TERMINAL_WIDTH) {
+            fprintf(file, "\n%*s", (int)indent, "");
+            column = indent;
+            fresh = true;
+        }
+        fprintf(file, "%s%.*s", fresh ? "" : " ", (int)length, text);
+        column += length + (fresh ? 0 : 1);
+        fresh = false;
+        text += length;
+        if (text[0] == '\n' && text[1] == '\n') {
+            fprintf(file, "\n\n%*s", (int)indent, "");
+            column = indent;
+            fresh = true;
+        }
+        text += strspn(text, " \n");
+    }
+    fputc('\n', file);
+}
+
+/* ---- numbers ---- */
+
+char *number_grouped(uint64_t number, char *buffer)
+{
+    char digits[NUMBER_SIZE];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0) {
+            buffer[used++] = ',';
+        }
+        buffer[used++] = digits[i];
+    }
+    buffer[used] = '\0';
+    return buffer;
+}
+
+char *number_exact(double number, char *buffer)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, NUMBER_SIZE, "%.*g", digits, number);
+        if (strtod(buffer, NULL) == number) {
+            break;
+        }
+    }
+    return buffer;
+}
+
+char *number_of(uint64_t number, const char *one, const char *many, char *buffer, size_t size)
+{
+    char digits[NUMBER_SIZE];
+    snprintf(buffer, size, "%s %s", number_grouped(number, digits), number == 1 ? one : many);
+    return buffer;
+}
+
+/* ---- tables ---- */
+
+static size_t columns_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++) {
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    }
+    return n;
+}
+
+void table_begin(text_table *table, size_t columns)
+{
+    *table = (text_table){.columns = columns};
+}
+
+void table_row(text_table *table, const char *const *cells)
+{
+    if (table->rows == table->capacity) {
+        size_t capacity = table->capacity ? 2 * table->capacity : 16;
+        char(*grown)[TABLE_CELL] =
+            terminal_allocate(capacity * table->columns, sizeof *table->cells);
+        if (table->rows) {
+            memcpy(grown, table->cells, table->rows * table->columns * sizeof *grown);
+        }
+        free(table->cells);
+        table->cells = grown;
+        table->capacity = capacity;
+    }
+    for (size_t c = 0; c < table->columns; c++) {
+        char *cell = table->cells[table->rows * table->columns + c];
+        snprintf(cell, TABLE_CELL, "%s", cells[c]);
+        if (columns_of(cell) > table->width[c]) {
+            table->width[c] = columns_of(cell);
+        }
+    }
+    table->rows++;
+}
+
+void table_end(text_table *table, FILE *file, size_t indent)
+{
+    for (size_t r = 0; r < table->rows; r++) {
+        fprintf(file, "%*s", (int)indent, "");
+        for (size_t c = 0; c < table->columns; c++) {
+            const char *cell = table->cells[r * table->columns + c];
+            int padding = (int)(table->width[c] - columns_of(cell));
+            if (c == 0) {
+                fprintf(file, "%s%*s", cell, padding, "");
+            } else {
+                fprintf(file, "  %*s%s", padding, "", cell);
+            }
+        }
+        fputc('\n', file);
+    }
+    free(table->cells);
+    *table = (text_table){0};
+}

@@ -1,0 +1,138 @@
+/* reproduce_files.c - the folders and the trees of an experiment; see reproduce.h. */
+#include "print/terminal.h"
+#include "reproduce/reproduce.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Trees of each class that are generated: as many as the paper has. */
+enum { TRAIN_TREES = 200, TEST_TREES = 60 };
+
+char *text_format(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    char *text = terminal_allocate((size_t)length + 1, 1);
+    va_start(values, format);
+    vsnprintf(text, (size_t)length + 1, format, values);
+    va_end(values);
+    return text;
+}
+
+char *path_join(const char *folder, const char *name)
+{
+    size_t n = strlen(folder);
+    return text_format("%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
+}
+
+/* ---- folders ---- */
+
+static int folder_make(const char *path)
+{
+    struct stat known;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        terminal_message("cannot make the folder %s: %s", path, strerror(errno));
+        return EXIT_SYSTEM;
+    }
+    errno = ENOTDIR;
+    if (stat(path, &known) != 0 || !S_ISDIR(known.st_mode) || access(path, W_OK | X_OK) != 0) {
+        terminal_message("cannot write into the folder %s: %s", path, strerror(errno));
+        return EXIT_SYSTEM;
+    }
+    return EXIT_OK;
+}
+
+static int folder_make_below(const char *folder, const char *name)
+{
+    char *path = path_join(folder, name);
+    int code = folder_make(path);
+    free(path);
+    return code;
+}
+
+int folders_make(const char *folder)
+{
+    int code = folder_make(folder);
+    code = code == EXIT_OK ? folder_make_below(folder, "runs") : code;
+    return code == EXIT_OK ? folder_make_below(folder, "predictions") : code;
+}
+
+/* ---- trees ---- */
+
+static int generate(const reproduction *r, const char *name, size_t trees, uint64_t seed)
+{
+    phl_symm_options options;
+    phl_error error = {0};
+    phl_forest *forest = NULL;
+    char *path = path_join(r->folder, name);
+    phl_symm_options_init(&options);
+    options.trees_per_class = trees;
+    options.seed = seed;
+    phl_status status = phl_generate_symm(&options, &forest, &error);
+    if (status == PHL_OK) {
+        status = phl_forest_write(forest, path, NULL, &error);
+    }
+    phl_forest_free(forest);
+    free(path);
+    return status == PHL_OK ? EXIT_OK : library_error(r->parsed->command, &error);
+}
+
+static int read_set(const reproduction *r, const char *folder, const char *name, data_set *set)
+{
+    phl_read_options options;
+    phl_error error = {0};
+    phl_read_options_init(&options);
+    set->path = path_join(folder, name);
+    phl_status status =
+        phl_forest_read((const char *const *)&set->path, 1, &options, &set->forest, NULL, &error);
+    if (status == PHL_OK) {
+        status = phl_forest_fingerprint(set->forest, false, set->fingerprint, &error);
+    }
+    if (status != PHL_OK) {
+        return library_error(r->parsed->command, &error);
+    }
+    if (phl_forest_trees(set->forest) == 0) {
+        terminal_message("%s: there are no trees in it", set->path);
+        return EXIT_DATA;
+    }
+    return EXIT_OK;
+}
+
+/* Where to put the files, after it was said that there are none. */
+static int explain(const reproduction *r)
+{
+    terminal_message("%s needs the trees that the paper used; they are no part of phloem. Put them "
+                     "in a folder as %s and %s, one tree a line in the format 'elastic', and name "
+                     "the folder: --data FOLDER",
+                     r->experiment->name, r->experiment->train, r->experiment->test);
+    return EXIT_SYSTEM;
+}
+
+int data_read(reproduction *r)
+{
+    const char *folder = arguments_path(r->parsed, "data");
+    const experiment *e = r->experiment;
+    int code = EXIT_OK;
+    if (!folder && !e->labelling) {
+        return explain(r);
+    }
+    if (!folder) {
+        folder = r->folder;
+        r->generated = true;
+        code = folder_make_below(folder, "symm");
+        code = code == EXIT_OK ? generate(r, e->train, TRAIN_TREES, r->seed) : code;
+        code = code == EXIT_OK ? generate(r, e->test, TEST_TREES, r->seed + 1) : code;
+    }
+    code = code == EXIT_OK ? read_set(r, folder, e->train, &r->train) : code;
+    code = code == EXIT_OK ? read_set(r, folder, e->test, &r->test) : code;
+    if (code == EXIT_SYSTEM && !r->generated && !e->labelling) {
+        explain(r);
+    }
+    return code;
+}

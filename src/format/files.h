@@ -1,0 +1,27 @@
+/* files.h - the files behind what a user names: folders, classes by folder. */
+#ifndef PHL_FORMAT_FILES_H
+#define PHL_FORMAT_FILES_H
+
+#include "base/error.h"
+
+/* A list of paths; zero-initialise, release with phl_files_clear. */
+typedef struct phl_files {
+    char **paths;
+    size_t count, capacity;
+} phl_files;
+
+void phl_files_clear(phl_files *files);
+
+/* Append a copy of `path`, whatever it is. */
+phl_status phl_files_append(phl_files *files, const char *path, phl_error *error);
+
+/* Append `path`, or, if it is a folder, every file below it whose name has an ending of `format`
+ * (PHL_FORMAT_AUTO: of any format), in order of name.  Hidden files are passed over, links to
+ * folders not followed. */
+phl_status phl_files_add(phl_files *files, const char *path, phl_format format, phl_error *error);
+
+/* Name of the folder a file lies in, as far as the path says: NULL if it does not.  To be released
+ * with phl_free. */
+phl_status phl_files_folder_name(const char *path, char **name, phl_error *error);
+
+#endif

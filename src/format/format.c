@@ -1,0 +1,89 @@
+/* format.c - the table of tree formats, and telling one from another by name and content. */
+#include "format/format.h"
+
+#include <string.h>
+
+/* In the order in which they are asked to recognise content: the more particular first. */
+static const phl_format_driver *const drivers[] = {
+    &phl_xml_driver,
+    &phl_json_driver,
+    &phl_conllu_driver,
+    &phl_elastic_driver,
+    &phl_ptb_driver,
+    &phl_brackets_driver,
+    NULL,
+};
+
+const phl_format_driver *phl_format_driver_of(phl_format format)
+{
+    for (size_t i = 0; drivers[i] != NULL; i++) {
+        if (drivers[i]->format == format) {
+            return drivers[i];
+        }
+    }
+    return NULL;
+}
+
+const char *phl_format_name(phl_format format)
+{
+    const phl_format_driver *driver = phl_format_driver_of(format);
+    return driver != NULL ? driver->name : "auto";
+}
+
+phl_format phl_format_find(const char *name)
+{
+    for (size_t i = 0; drivers[i] != NULL; i++) {
+        if (strcmp(drivers[i]->name, name) == 0) {
+            return drivers[i]->format;
+        }
+    }
+    return PHL_FORMAT_AUTO;
+}
+
+/* Length of a name without an ending .gz or .zst. */
+static size_t length_without_compression(const char *path)
+{
+    size_t length = strlen(path);
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0) {
+        return length - 3;
+    }
+    if (length > 4 && strcmp(path + length - 4, ".zst") == 0) {
+        return length - 4;
+    }
+    return length;
+}
+
+phl_format phl_format_of_file(const char *path)
+{
+    size_t length = length_without_compression(path);
+    for (size_t i = 0; drivers[i] != NULL; i++) {
+        for (const char *const *ending = drivers[i]->endings; *ending != NULL; ending++) {
+            size_t wanted = strlen(*ending);
+            if (length > wanted && memcmp(path + length - wanted, *ending, wanted) == 0) {
+                return drivers[i]->format;
+            }
+        }
+    }
+    return PHL_FORMAT_AUTO;
+}
+
+const phl_format_driver *phl_format_recognise(const char *text, size_t length)
+{
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    for (size_t i = 0; drivers[i] != NULL; i++) {
+        if (drivers[i]->recognise(text, length)) {
+            return drivers[i];
+        }
+    }
+    return NULL;
+}
+
+bool phl_subtree_has_gap(const phl_forest *forest, uint32_t subtree)
+{
+    const phl_link *links;
+    size_t n = phl_subtree_links(forest, subtree, &links);
+    return n > 0 && links[n - 1].slot != n;
+}

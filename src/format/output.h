@@ -1,0 +1,36 @@
+/* output.h - a stream of bytes to a file, standard output or memory, compressed on the way.
+ *
+ * A regular file is written beside its final name and put in place by phl_output_commit: readers
+ * see the old file or the complete new one.  Devices and pipes are written directly.
+ */
+#ifndef PHL_FORMAT_OUTPUT_H
+#define PHL_FORMAT_OUTPUT_H
+
+#include "base/error.h"
+
+typedef struct phl_output phl_output;
+
+/* path "-" is standard output; a name ending in .gz or .zst is compressed. */
+phl_status phl_output_open(const char *path, phl_output **output, phl_error *error);
+phl_status phl_output_open_memory(phl_output **output, phl_error *error);
+
+/* A plain file written in place, for folders that are put in place as a whole. */
+phl_status phl_output_create(const char *path, phl_output **output, phl_error *error);
+
+/* Buffered. */
+phl_status phl_output_write(phl_output *output, const char *bytes, size_t length, phl_error *error);
+phl_status phl_output_string(phl_output *output, const char *string, phl_error *error);
+phl_status phl_output_json_string(phl_output *output, const char *bytes, size_t length,
+                                  phl_error *error);
+phl_status phl_output_number(phl_output *output, uint64_t number, phl_error *error);
+
+/* Flush, sync, put in place.  To be called once, before closing. */
+phl_status phl_output_commit(phl_output *output, phl_error *error);
+
+/* After the commit of a memory output: its bytes, to be released with phl_free. */
+char *phl_output_take(phl_output *output, size_t *length);
+
+/* Without a commit before it, nothing is left behind. */
+void phl_output_close(phl_output *output);
+
+#endif

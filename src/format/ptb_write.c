@@ -1,0 +1,74 @@
+/* ptb_write.c - writing parse trees: one a line, leaves as words.  A tree of one node is (label).
+ */
+#include <string.h>
+
+#include "format/ptb.h"
+
+const char *phl_ptb_tree_objection(const phl_writer *writer, size_t tree)
+{
+    if (phl_tree_class(writer->forest, tree) != PHL_NO_CLASS) {
+        return "a class";
+    }
+    return phl_tree_weight(writer->forest, tree) != 1.0 ? "a weight other than 1" : NULL;
+}
+
+const char *phl_ptb_node_objection(const phl_writer *writer, uint32_t subtree)
+{
+    if (phl_subtree_has_gap(writer->forest, subtree)) {
+        return "an empty slot before a child";
+    }
+    int32_t label = phl_subtree_label(writer->forest, subtree);
+    if (label == PHL_UNKNOWN) {
+        return "an unknown label";
+    }
+    const char *name = phl_forest_label_name(writer->forest, label);
+    if (name[0] == '\0') {
+        return "an empty label";
+    }
+    if (strcmp(name, PHL_PTB_BEGIN) == 0 || strcmp(name, PHL_PTB_END) == 0) {
+        return "the labels |BT| and |ET|, which mark trees in a line";
+    }
+    return strpbrk(name, "() \t\n\r\f\v") != NULL ? "a label that holds blanks or brackets" : NULL;
+}
+
+static phl_status write_closing(phl_output *output, size_t count, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < count; i++) {
+        status = phl_output_write(output, ")", 1, error);
+    }
+    return status;
+}
+
+phl_status phl_ptb_write_tree(phl_writer *writer, size_t tree, phl_error *error)
+{
+    phl_output *output = writer->output;
+    phl_visit visit;
+    phl_status status = PHL_OK;
+    size_t open = 0;
+    int more;
+    phl_walk_start(writer->walk, tree);
+    while ((more = phl_walk_next(writer->walk, &visit, error)) > 0) {
+        status = write_closing(output, open - visit.depth, error);
+        open = visit.depth;
+        if (status == PHL_OK && visit.depth > 0) {
+            status = phl_output_write(output, " ", 1, error);
+        }
+        if (status == PHL_OK && (!visit.leaf || visit.depth == 0)) {
+            status = phl_output_write(output, "(", 1, error);
+            open++;
+        }
+        if (status == PHL_OK) {
+            status = phl_output_string(output, phl_forest_label_name(writer->forest, visit.label),
+                                       error);
+        }
+        if (status != PHL_OK) {
+            return status;
+        }
+    }
+    if (more < 0) {
+        return (phl_status)more;
+    }
+    status = write_closing(output, open, error);
+    return status == PHL_OK ? phl_output_write(output, "\n", 1, error) : status;
+}

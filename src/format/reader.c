@@ -1,0 +1,102 @@
+/* reader.c - what every format's reader does the same: ending a tree, passing over a bad one. */
+#include "format/reader.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_wanted(const phl_read_options *options, phl_span class_name)
+{
+    if (options->n_only_classes == 0) {
+        return true;
+    }
+    for (size_t i = 0; class_name.bytes != NULL && i < options->n_only_classes; i++) {
+        const char *wanted = options->only_classes[i];
+        if (strlen(wanted) == class_name.length &&
+            memcmp(wanted, class_name.bytes, class_name.length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static phl_span span_of(const char *string)
+{
+    phl_span span = {string, string != NULL ? strlen(string) : 0};
+    return span;
+}
+
+/* Number of an optional name: -1 if absent. */
+static phl_status number_name(phl_alphabet *names, phl_span name, int32_t *number, phl_error *error)
+{
+    *number = -1;
+    return name.bytes == NULL ? PHL_OK
+                              : phl_alphabet_add(names, name.bytes, name.length, number, error);
+}
+
+phl_status phl_reader_end_tree(phl_reader *reader, phl_span class_name, double weight, phl_span id,
+                               uint64_t line, phl_error *error)
+{
+    const phl_read_options *options = reader->options;
+    phl_builder *builder = reader->builder;
+    if (options->no_class) {
+        class_name = span_of(NULL);
+    } else if (options->class_name != NULL) {
+        class_name = span_of(options->class_name);
+    } else if (options->class_by_folder && reader->folder_class != NULL) {
+        class_name = span_of(reader->folder_class);
+    }
+    if (!is_wanted(options, class_name)) {
+        phl_builder_abandon_tree(builder);
+        return phl_reader_check_cancel(reader, error);
+    }
+    phl_tree_entry entry = {.line = line, .weight = weight == 0.0 ? 1.0 : weight};
+    if (!(isfinite(entry.weight) && entry.weight > 0.0)) {
+        phl_position position = {reader->file, line, 0};
+        return phl_raise_at(error, PHL_ERR_SYNTAX, position, NULL,
+                            "a weight of %g, expected a positive number", weight);
+    }
+    phl_status status = phl_builder_take_root(builder, &entry.root, error);
+    if (status == PHL_OK) {
+        status = number_name(&builder->classes, class_name, &entry.class_number, error);
+    }
+    if (status == PHL_OK) {
+        status = number_name(&builder->ids, id, &entry.id, error);
+    }
+    if (status == PHL_OK) {
+        status = number_name(&builder->files, span_of(reader->file), &entry.file, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_builder_enter_tree(builder, &entry, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    reader->summary->trees++;
+    reader->pause = builder->n_trees >= reader->max_trees ||
+                    builder->n_nodes + builder->n_links >= reader->max_size ||
+                    (options->limit != 0 && reader->summary->trees >= options->limit);
+    return phl_reader_check_cancel(reader, error);
+}
+
+phl_status phl_reader_bad_tree(phl_reader *reader, phl_status status, phl_error *error)
+{
+    phl_builder_abandon_tree(reader->builder);
+    /* Only what is wrong with the data can be passed over. */
+    if (!reader->options->skip_bad || phl_status_exit_code(status) != 3) {
+        return status;
+    }
+    reader->summary->skipped++;
+    if (reader->options->report != NULL) {
+        reader->options->report(error, reader->options->context);
+    }
+    return PHL_OK;
+}
+
+phl_status phl_reader_check_cancel(phl_reader *reader, phl_error *error)
+{
+    const phl_read_options *options = reader->options;
+    if (options->cancel != NULL && options->cancel(options->context)) {
+        return phl_raise(error, PHL_ERR_CANCELLED, NULL, "interrupted");
+    }
+    return PHL_OK;
+}

@@ -1,0 +1,269 @@
+/* slot_deal.c - ways of dealing the children of a pair out to their parents; see slot_view.h. */
+#include "gibbs/slot_deal.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sampler.h"
+
+/* Occurrences of a pair that is dealt by units at most. */
+enum { LARGEST = 1 << 20 };
+
+/* Has a pair children in at most one state of every block?  Then there is nothing to deal, and
+ * view->only tells the state by block. */
+static bool is_plain(phl_slot_view *view, const phl_rows *rows, uint32_t pair,
+                     const uint32_t *block)
+{
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    uint32_t one = rows->one_value[pair];
+    if (one != PHL_MANY) {
+        view->only[block[one]] = one;
+        return true;
+    }
+    for (size_t q = 0; q < rows->states; q++) {
+        view->only[block[q]] = PHL_MANY;
+    }
+    for (uint32_t q = 0; q < rows->states; q++) {
+        if (value[q] > 0) {
+            if (view->only[block[q]] != PHL_MANY) {
+                return false;
+            }
+            view->only[block[q]] = q;
+        }
+    }
+    return true;
+}
+
+uint32_t phl_slot_most(const int64_t *value, size_t c)
+{
+    uint32_t most = 0;
+    for (uint32_t q = 1; q < c; q++) {
+        most = value[q] > value[most] ? q : most;
+    }
+    return most;
+}
+
+phl_slot_way phl_slot_way_of(phl_slot_view *view, const phl_rows *rows, size_t i,
+                             const uint32_t *block, bool inactive)
+{
+    enum { FEW_TIMES = 4 };
+    uint32_t pair = rows->pair[i];
+    bool several = inactive && rows->one_value[pair] == PHL_MANY; /* in the one block there is */
+    if (!several && is_plain(view, rows, pair, block)) {
+        return PHL_SLOT_PLAIN;
+    }
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    int64_t times = rows->pair_times[pair];
+    int64_t parents = (int64_t)(rows->first_parent[i + 1] - rows->first_parent[i]);
+    if (!inactive || times > LARGEST) {
+        return PHL_SLOT_TOGETHER;
+    }
+    if (2 * (times - value[phl_slot_most(value, rows->states)]) <= parents) {
+        return PHL_SLOT_SCATTERED;
+    }
+    return times <= FEW_TIMES * parents ? PHL_SLOT_SINGLY : PHL_SLOT_TOGETHER;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Dealing by units
+ * ------------------------------------------------------------------------------------------- */
+
+/* The row at a place among the occurrences of the parents of the i-th pair. */
+static uint32_t row_at(const phl_rows *rows, size_t i, int64_t place)
+{
+    const int64_t *end = rows->parent_end;
+    size_t low = rows->first_parent[i], high = rows->first_parent[i + 1] - 1;
+    if (end[high] == (int64_t)(high - low + 1)) { /* every parent occurs once */
+        return rows->parent[low + (size_t)place];
+    }
+    int64_t begin = 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (end[middle] > place) {
+            high = middle;
+        } else {
+            low = middle + 1;
+            begin = end[middle];
+        }
+    }
+    uint32_t r = rows->parent[low];
+    for (place -= begin; place >= rows->row[r].n; r = rows->row[r].next) {
+        place -= rows->row[r].n;
+    }
+    return r;
+}
+
+phl_status phl_slot_scatter(phl_slot_view *view, const phl_rows *rows, size_t i, uint32_t most,
+                            phl_rng *rng, phl_error *error)
+{
+    uint32_t pair = rows->pair[i];
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    uint32_t times = (uint32_t)rows->pair_times[pair]; /* at most LARGEST */
+    size_t words = times / 64 + 1, before = view->taken_capacity;
+    phl_status status = phl_grow(&view->units, &view->unit_capacity, (size_t)rows->pair_times[pair],
+                                 sizeof *view->units, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&view->taken, &view->taken_capacity, words, sizeof *view->taken, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    memset(view->taken + before, 0, (view->taken_capacity - before) * sizeof *view->taken);
+    phl_halves halves = {.rng = rng};
+    view->n_units = 0;
+    for (uint32_t q = 0; q < rows->states; q++) {
+        for (int64_t n = q == most ? 0 : value[q]; n > 0; n--) {
+            uint32_t place = phl_halves_bounded(&halves, times);
+            while (view->taken[place / 64] >> place % 64 & 1) {
+                place = phl_halves_bounded(&halves, times);
+            }
+            view->taken[place / 64] |= UINT64_C(1) << place % 64;
+            view->units[view->n_units++] = (phl_slot_unit){row_at(rows, i, (int64_t)place), q};
+        }
+    }
+    memset(view->taken, 0, words * sizeof *view->taken);
+    return PHL_OK;
+}
+
+phl_status phl_slot_deal_singly(phl_slot_view *view, const phl_rows *rows, size_t i, phl_rng *rng,
+                                phl_error *error)
+{
+    uint32_t pair = rows->pair[i];
+    const int64_t *value = rows->value + (size_t)pair * rows->states;
+    uint32_t left = 0, times = (uint32_t)rows->pair_times[pair]; /* at most LARGEST */
+    phl_status status =
+        phl_grow(&view->units, &view->unit_capacity, times, sizeof *view->units, error);
+    if (status == PHL_OK) {
+        status = phl_grow(&view->deck, &view->deck_capacity, times, sizeof *view->deck, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    for (uint32_t q = 0; q < rows->states; q++) {
+        for (int64_t n = value[q]; n > 0; n--) {
+            view->deck[left++] = q;
+        }
+    }
+    phl_halves halves = {.rng = rng};
+    view->n_units = 0;
+    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
+        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
+            for (int64_t n = rows->row[r].n; n > 0; n--) {
+                uint32_t at = phl_halves_bounded(&halves, left);
+                view->units[view->n_units++] = (phl_slot_unit){r, view->deck[at]};
+                view->deck[at] = view->deck[--left];
+            }
+        }
+    }
+    return PHL_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Dealing by entries
+ * ------------------------------------------------------------------------------------------- */
+
+/* The parents of the i-th pair, by (cell, state). */
+static phl_status list_entries(phl_slot_view *view, const phl_rows *rows, size_t i,
+                               phl_error *error)
+{
+    size_t c = rows->states;
+    view->n_entries = 0;
+    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
+        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
+            const phl_row *row = &rows->row[r];
+            uint32_t *number = &view->entry_of[row->cell * c + row->state];
+            if (*number == 0) {
+                phl_status status = phl_grow(&view->entries, &view->entry_capacity,
+                                             view->n_entries + 1, sizeof *view->entries, error);
+                if (status != PHL_OK) {
+                    return status;
+                }
+                view->entries[view->n_entries++] = (phl_slot_entry){0, row->cell, row->state};
+                *number = (uint32_t)view->n_entries;
+            }
+            view->entries[*number - 1].n += row->n;
+        }
+    }
+    return phl_grow(&view->dealt, &view->dealt_capacity, view->n_entries * (c + 1),
+                    sizeof *view->dealt, error);
+}
+
+void phl_slot_forget(phl_slot_view *view, size_t c)
+{
+    for (size_t x = 0; x < view->n_entries; x++) {
+        view->entry_of[view->entries[x].cell * c + view->entries[x].state] = 0;
+    }
+}
+
+/* Take `n` of the children in block y that are left, out[C] by state. */
+static void take(phl_slot_view *view, const uint32_t *block, size_t c, uint32_t y, int64_t n,
+                 phl_rng *rng, int64_t *out)
+{
+    enum { FEW = 16 }; /* fewer are drawn one by one */
+    int64_t *left = view->left, *total = view->left + c + 1;
+    if (n == total[y]) { /* all of them */
+        for (size_t q = 0; q < c; q++) {
+            out[q] = block[q] == y ? left[q] : 0;
+        }
+        return;
+    }
+    memset(out, 0, c * sizeof *out);
+    if (n <= FEW) {
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = (int64_t)phl_rng_bounded(rng, (uint64_t)total[y]--);
+            size_t q = 0;
+            while (block[q] != y || at >= left[q]) {
+                at -= block[q] == y ? left[q] : 0;
+                q++;
+            }
+            left[q]--;
+            out[q]++;
+        }
+        return;
+    }
+    int64_t rest = total[y];
+    total[y] -= n;
+    for (size_t q = 0; n > 0 && q < c; q++) {
+        if (block[q] == y && left[q] > 0) {
+            rest -= left[q];
+            out[q] = rest == 0 ? n : phl_hypergeometric_draw(rng, left[q], rest, n);
+            left[q] -= out[q];
+            n -= out[q];
+        }
+    }
+}
+
+/* Deal the children of a pair out to the entries, the largest one last: it gets what is left. */
+static void deal(phl_slot_view *view, const int64_t *value, const uint32_t *block,
+                 const uint32_t *digit, size_t c, phl_rng *rng)
+{
+    int64_t *left = view->left, *total = view->left + c + 1;
+    size_t largest = 0;
+    for (size_t q = 0; q < c; q++) {
+        total[block[q]] = 0;
+    }
+    for (size_t q = 0; q < c; q++) {
+        left[q] = value[q];
+        total[block[q]] += value[q];
+    }
+    for (size_t x = 1; x < view->n_entries; x++) {
+        largest = view->entries[x].n > view->entries[largest].n ? x : largest;
+    }
+    for (size_t i = 0; i < view->n_entries; i++) {
+        size_t x = i + 1 == view->n_entries ? largest : i < largest ? i : i + 1;
+        take(view, block, c, digit[view->entries[x].cell], view->entries[x].n, rng,
+             view->dealt + x * (c + 1));
+    }
+}
+
+phl_status phl_slot_deal_together(phl_slot_view *view, const phl_rows *rows, size_t i,
+                                  const uint32_t *block, const uint32_t *digit, phl_rng *rng,
+                                  phl_error *error)
+{
+    phl_status status = list_entries(view, rows, i, error);
+    if (status == PHL_OK) {
+        deal(view, rows->value + (size_t)rows->pair[i] * rows->states, block, digit, rows->states,
+             rng);
+    }
+    return status;
+}

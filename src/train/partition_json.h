@@ -1,0 +1,13 @@
+/* partition_json.h - partitions given by the user: [{"slot":1,"blocks":[0,0,1]}], as in show
+ * --json. */
+#ifndef PHL_TRAIN_PARTITION_JSON_H
+#define PHL_TRAIN_PARTITION_JSON_H
+
+#include "model/params.h"
+
+/* Modes for a model of `states` states and `slots` slots; release with phl_partition_free. */
+phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots, phl_mode **modes,
+                               uint32_t *n_modes, phl_error *error);
+void phl_partition_free(phl_mode *modes, uint32_t n_modes);
+
+#endif

@@ -1,0 +1,359 @@
+/* train.c - training as a whole: tasks, and the run that comes out. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "train/partition_json.h"
+#include "train/train_options.h"
+#include "train/training.h"
+
+static phl_status check_forest(const phl_forest *forest, const phl_train_options *options,
+                               phl_error *error)
+{
+    if (forest->n_trees == 0) {
+        return phl_raise(error, PHL_ERR_EMPTY, NULL, "there are no trees to learn from");
+    }
+    for (size_t tree = 0; options->per_class && tree < forest->n_trees; tree++) {
+        if (forest->tree_class[tree] < 0) {
+            phl_position position = {phl_tree_file(forest, tree), phl_tree_line(forest, tree), 0};
+            return phl_raise_at(error, PHL_ERR_EMPTY, position,
+                                "give every tree a class, or train without --per-class",
+                                "tree %zu has no class", tree);
+        }
+    }
+    return PHL_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Tasks
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status run_task(phl_task *task, phl_error *error)
+{
+    phl_training *training = task->training;
+    (void)pthread_mutex_lock(&training->lock);
+    bool cancelled = training->cancelled;
+    (void)pthread_mutex_unlock(&training->lock);
+    if (cancelled && training->keeper != NULL && task->from == NULL) {
+        return PHL_OK; /* not begun: that is for whoever resumes */
+    }
+    return training->options.learner == PHL_LEARNER_EM ? phl_task_run_em(task, error)
+                                                       : phl_task_run_gibbs(task, error);
+}
+
+/* A task and what it will cost, more or less. */
+struct turn {
+    size_t cost;
+    phl_task *task;
+};
+
+/* Largest first: the last ones then end at about the same time in all threads. */
+static int compare_turns(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+    return x->cost != y->cost ? (x->cost < y->cost ? 1 : -1)
+                              : (x->task > y->task) - (x->task < y->task);
+}
+
+static phl_status run_block(size_t block, size_t begin, size_t end, int worker, void *context,
+                            phl_error *error)
+{
+    (void)block;
+    (void)worker;
+    const struct turn *turns = context;
+    phl_status status = PHL_OK;
+    for (size_t i = begin; status == PHL_OK && i < end; i++) {
+        status = run_task(turns[i].task, error);
+    }
+    return status;
+}
+
+static phl_status run_tasks(phl_training *training, phl_error *error)
+{
+    int threads = training->options.threads;
+    size_t n = training->n_parts * training->n_chains;
+    if (n == 1) { /* the threads work inside the one task */
+        training->inner_threads = threads;
+        return run_task(&training->tasks[0], error);
+    }
+    training->inner_threads = 1;
+    struct turn *turns = phl_alloc(n, sizeof *turns, error);
+    if (turns == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const phl_forest *forest = training->tasks[i].part->forest;
+        turns[i] = (struct turn){forest->n_subtrees + forest->n_links, &training->tasks[i]};
+    }
+    if (phl_thread_count(threads) > 1) {
+        qsort(turns, n, sizeof *turns, compare_turns);
+    }
+    phl_status status = phl_parallel_blocks(n, 1, threads, run_block, turns, NULL, NULL, error);
+    phl_free(turns);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Preparing and collecting
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status make_part(phl_training *training, phl_part *part, phl_error *error)
+{
+    const phl_forest *forest = training->forest;
+    size_t n = 0;
+    size_t *trees = phl_alloc(forest->n_trees, sizeof *trees, error);
+    if (trees == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        if (part->class_number < 0 || forest->tree_class[tree] == part->class_number) {
+            trees[n++] = tree;
+        }
+    }
+    phl_status status = phl_forest_select(forest, trees, n, &part->forest, error);
+    phl_free(trees);
+    if (status == PHL_OK) {
+        status = phl_index_create(part->forest, forest->max_slot, training->options.kind == PHL_TD,
+                                  &part->index, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_map_labels(part->forest, &forest->labels, &part->label_row, error);
+    }
+    return status;
+}
+
+static void count_trees(const phl_forest *forest, phl_model *model)
+{
+    model->trees = forest->n_trees;
+    model->weight = 0.0;
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        model->weight += phl_tree_weight(forest, tree);
+    }
+}
+
+static phl_status add_meta(phl_training *training, phl_error *error)
+{
+    const phl_train_options *options = &training->options;
+    phl_text config = {NULL, 0, 0};
+    char fingerprint[33], ordered[33], seed[32];
+    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
+    phl_status status =
+        phl_train_options_json(&training->options, training->earlier, training->n_earlier,
+                               training->forest->max_slot, &config, error);
+    if (status == PHL_OK) {
+        status = phl_text_append(&config, "", 1, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_forest_fingerprint(training->forest, false, fingerprint, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_forest_fingerprint(training->forest, true, ordered, error);
+    }
+    const char *const pairs[][2] = {{"version", phl_version()},
+                                    {"config", config.bytes},
+                                    {"seed", seed},
+                                    {"fingerprint", fingerprint},
+                                    {"fingerprint_ordered", ordered},
+                                    {"command", options->command_line},
+                                    {"partition", options->partition}};
+    for (size_t i = 0; status == PHL_OK && i < sizeof pairs / sizeof *pairs; i++) {
+        if (pairs[i][1] != NULL) {
+            status = phl_run_set_meta(training->run, pairs[i][0], pairs[i][1], error);
+        }
+    }
+    phl_text_clear(&config);
+    return status;
+}
+
+/* EM: the restart with the best objective, as if it were the only one; NULL when none has begun. */
+static phl_task *best_restart(phl_task *tasks, size_t n)
+{
+    phl_task *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (tasks[i].n_draws > 0 &&
+            (best == NULL || tasks[i].draws[0].log_joint > best->draws[0].log_joint)) {
+            best = &tasks[i];
+        }
+    }
+    return best;
+}
+
+/* Traces, draws and the rest of one class go into the run. */
+static phl_status collect_part(phl_training *training, size_t number, phl_error *error)
+{
+    phl_task *tasks = training->tasks + number * training->n_chains;
+    phl_model *model = &training->run->models[number];
+    bool em = training->options.learner == PHL_LEARNER_EM;
+    phl_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
+    phl_status status = PHL_OK;
+    bool all_done = true;
+    model->stop_reason = PHL_STOP_ITERATIONS;
+    for (size_t t = 0; status == PHL_OK && t < training->n_chains; t++) {
+        phl_task *task = &tasks[t];
+        for (size_t i = 0; status == PHL_OK && i < task->n_trace; i++) {
+            status = phl_run_add_trace(training->run, &task->trace[i], error);
+        }
+        all_done = all_done && task->stop_reason != NULL &&
+                   strcmp(task->stop_reason, PHL_STOP_INTERRUPTED) != 0;
+        if (em && task != best) {
+            continue;
+        }
+        if (em) {
+            model->stop_reason = task->stop_reason;
+        }
+        model->iterations = task->iterations;
+        for (size_t i = 0; status == PHL_OK && i < task->n_draws; i++) {
+            phl_draw draw = task->draws[i];
+            task->draws[i].params = NULL; /* the run owns it now */
+            status = phl_model_add_draw(model, &draw, error);
+        }
+    }
+    if (!all_done) {
+        model->stop_reason = PHL_STOP_INTERRUPTED;
+    }
+    return status;
+}
+
+/* Classes that have trees, in the forest's order: a forest cut out of a larger one knows more. */
+static phl_status list_classes(const phl_forest *forest, phl_alphabet *classes, phl_error *error)
+{
+    bool *present = phl_alloc_zero(forest->classes.count, sizeof *present, error);
+    phl_status status = present == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (size_t tree = 0; status == PHL_OK && tree < forest->n_trees; tree++) {
+        if (forest->tree_class[tree] >= 0) {
+            present[forest->tree_class[tree]] = true;
+        }
+    }
+    for (size_t i = 0; status == PHL_OK && i < forest->classes.count; i++) {
+        int32_t number;
+        if (present[i]) {
+            status = phl_alphabet_add(classes, phl_alphabet_name(&forest->classes, i),
+                                      phl_alphabet_length(&forest->classes, i), &number, error);
+        }
+    }
+    phl_free(present);
+    return status;
+}
+
+static phl_status prepare(phl_training *training, phl_error *error)
+{
+    const phl_train_options *options = &training->options;
+    const phl_forest *forest = training->forest;
+    phl_alphabet classes = {0};
+    phl_status status = list_classes(forest, &classes, error);
+    if (status == PHL_OK) {
+        status = phl_run_create(options->kind, options->states, forest->max_slot, &forest->labels,
+                                &classes, options->per_class, &training->run, error);
+    }
+    phl_alphabet_clear(&classes);
+    if (status != PHL_OK) {
+        return status;
+    }
+    training->n_parts = training->run->n_models;
+    training->n_chains = options->learner == PHL_LEARNER_EM ? options->restarts : options->chains;
+    training->parts = phl_alloc_zero(training->n_parts, sizeof *training->parts, error);
+    training->tasks =
+        phl_alloc_zero(training->n_parts * training->n_chains, sizeof *training->tasks, error);
+    if (training->parts == NULL || training->tasks == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t i = 0; status == PHL_OK && i < training->n_parts; i++) {
+        const char *name = phl_run_class_name(training->run, i);
+        training->parts[i].class_number =
+            name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
+        training->parts[i].rhat = (double)NAN;
+        status = make_part(training, &training->parts[i], error);
+        if (status == PHL_OK) {
+            count_trees(training->parts[i].forest, &training->run->models[i]);
+        }
+        for (size_t chain = 0; chain < training->n_chains; chain++) {
+            phl_task *task = &training->tasks[i * training->n_chains + chain];
+            task->training = training;
+            task->part = &training->parts[i];
+            task->class_index = i;
+            task->chain = chain;
+        }
+    }
+    return status == PHL_OK ? add_meta(training, error) : status;
+}
+
+static void release(phl_training *training)
+{
+    for (size_t i = 0; training->parts != NULL && i < training->n_parts; i++) {
+        phl_free(training->parts[i].label_row);
+        phl_index_free(training->parts[i].index);
+        phl_forest_free(training->parts[i].forest);
+    }
+    size_t n = training->n_parts * training->n_chains;
+    for (size_t i = 0; training->tasks != NULL && i < n; i++) {
+        for (size_t d = 0; d < training->tasks[i].n_draws; d++) {
+            phl_params_free(training->tasks[i].draws[d].params);
+        }
+        phl_free(training->tasks[i].draws);
+        phl_free(training->tasks[i].trace);
+        if (training->tasks[i].from != NULL) {
+            phl_task_state_clear(training->tasks[i].from);
+            phl_free(training->tasks[i].from);
+        }
+    }
+    phl_free(training->parts);
+    phl_free(training->tasks);
+}
+
+phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,
+                          const size_t *earlier, size_t n_earlier, const phl_keeper *keeper,
+                          phl_run **run, phl_error *error)
+{
+    phl_training training = {.forest = forest,
+                             .options = *options,
+                             .earlier = earlier,
+                             .n_earlier = n_earlier,
+                             .keeper = keeper};
+    phl_mode *modes = NULL;
+    uint32_t n_modes = 0;
+    phl_train_options_resolve(&training.options);
+    phl_status status = phl_train_options_check(&training.options, error);
+    if (status == PHL_OK) {
+        status = check_forest(forest, options, error);
+    }
+    if (status == PHL_OK && options->partition != NULL) {
+        status = phl_partition_parse(options->partition, options->states, forest->max_slot, &modes,
+                                     &n_modes, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    training.modes = modes;
+    training.n_modes = n_modes;
+    (void)clock_gettime(CLOCK_MONOTONIC, &training.began);
+    (void)pthread_mutex_init(&training.lock, NULL);
+    status = prepare(&training, error);
+    if (status == PHL_OK && keeper != NULL && keeper->restore != NULL) {
+        status = keeper->restore(&training, keeper->context, error);
+    }
+    if (status == PHL_OK) {
+        status = run_tasks(&training, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < training.n_parts; i++) {
+        status = collect_part(&training, i, error);
+    }
+    release(&training);
+    phl_partition_free(modes, n_modes);
+    (void)pthread_mutex_destroy(&training.lock);
+    if (status != PHL_OK) {
+        phl_run_free(training.run);
+        return status;
+    }
+    *run = training.run;
+    return PHL_OK;
+}
+
+phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,
+                     phl_error *error)
+{
+    return phl_train_kept(forest, options, NULL, 0, NULL, run, error);
+}

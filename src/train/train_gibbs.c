@@ -1,0 +1,343 @@
+/* train_gibbs.c - one chain of a sampler as a task of a training. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gibbs/seed.h"
+#include "train/training.h"
+
+/* ---------------------------------------------------------------------------------------------
+ * Options of a chain
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_gibbs_options chain_options(const phl_task *task)
+{
+    const phl_train_options *options = &task->training->options;
+    phl_gibbs_options chain = {
+        .alpha = options->alpha,
+        .alpha0 = options->alpha0,
+        .beta = options->beta,
+        .gamma = options->gamma,
+        .delta = options->delta,
+        .slot_support = options->slot_support,
+        .prior = {.phi = options->phi,
+                  .slots_min = options->slots_min,
+                  .slots_max = options->slots_max,
+                  .core_max = options->core_max},
+        .fixed_partitions = task->training->n_modes > 0,
+        .update_concentration = options->update_concentration,
+        .anneal_start = options->anneal_start,
+        .anneal_end = options->anneal_end,
+        .seed = options->seed,
+        .stream = phl_task_stream(task),
+        .threads = task->training->inner_threads,
+    };
+    return chain;
+}
+
+/* Sizes the user fixed, by eligible slot of this class; *fixed is NULL without any. */
+static phl_status fix_sizes(const phl_task *task, const phl_rows *rows, uint32_t **fixed,
+                            phl_error *error)
+{
+    const phl_train_options *options = &task->training->options;
+    *fixed = NULL;
+    if (options->sizes == NULL) {
+        return PHL_OK;
+    }
+    uint32_t *made = phl_alloc(rows->n_eligible, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    double cells = 1.0;
+    for (uint32_t e = 0; e < rows->n_eligible; e++) {
+        uint32_t slot = rows->eligible[e];
+        made[e] = slot <= options->n_sizes ? options->sizes[slot - 1] : 1;
+        cells *= made[e];
+    }
+    for (size_t i = 0; i < options->n_sizes; i++) {
+        bool eligible = false;
+        for (uint32_t e = 0; e < rows->n_eligible; e++) {
+            eligible = eligible || rows->eligible[e] == i + 1;
+        }
+        if (!eligible && options->sizes[i] > 1 && task->chain == 0) {
+            phl_task_note(task, "lower --slot-support to let it take part",
+                          "slot %zu is filled in too few nodes and stays inactive", i + 1);
+        }
+    }
+    if (cells > (double)options->core_max) {
+        phl_free(made);
+        return phl_raise(error, PHL_ERR_ARGUMENT, "ask for fewer blocks, or raise --core-max",
+                         "the sizes make a core of %.0f cells, more than %llu", cells,
+                         (unsigned long long)options->core_max);
+    }
+    *fixed = made;
+    return PHL_OK;
+}
+
+/* The confines against the slots this class can use. */
+static phl_status check_slots(const phl_task *task, const phl_rows *rows, phl_error *error)
+{
+    const phl_train_options *options = &task->training->options;
+    if (options->slots_min > rows->n_eligible && options->sizes == NULL &&
+        task->training->n_modes == 0) {
+        const char *name = phl_run_class_name(task->training->run, task->class_index);
+        return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slots-min or --slot-support",
+                         "%s%s%u active slots are asked for, but only %u slots can be active",
+                         name == NULL ? "" : name, name == NULL ? "" : ": ", options->slots_min,
+                         rows->n_eligible);
+    }
+    if (ldexp(1.0, (int)options->slots_min) > (double)options->core_max && options->sizes == NULL &&
+        task->training->n_modes == 0) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slots-min, or raise --core-max",
+                         "%u active slots make a core of at least %.0f cells, more than %llu",
+                         options->slots_min, ldexp(1.0, (int)options->slots_min),
+                         (unsigned long long)options->core_max);
+    }
+    if (options->slots_max > rows->n_eligible && options->slots_max != 5 && task->chain == 0) {
+        phl_task_note(task, NULL, "--slots-max %u: only %u slots can be active", options->slots_max,
+                      rows->n_eligible);
+    }
+    return PHL_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The blocked sampler
+ * ------------------------------------------------------------------------------------------- */
+
+/* The iterations of a chain, all counted from its start. */
+struct schedule {
+    uint64_t soften; /* the soft stage begins there; UINT64_MAX: never */
+    uint64_t warm;   /* draws are kept behind it */
+    uint64_t shift;  /* iterations of the chain beyond those asked for: the soft stage's */
+    uint64_t total;
+};
+
+/* A chain of either sampler; the paper's holds a blocked one for all but its moves. */
+struct chain {
+    phl_gibbs *gibbs; /* seed->gibbs if there is one */
+    phl_seed *seed;   /* NULL: the blocked sampler */
+};
+
+static struct schedule make_schedule(const phl_training *training)
+{
+    const phl_train_options *options = &training->options;
+    struct schedule made = {UINT64_MAX, options->warmup, 0, options->iterations};
+    if (options->soft) {
+        made.soften = training->n_earlier > 0 ? training->earlier[0] : options->iterations;
+        made.shift = made.soften - options->warmup;
+        made.warm = made.soften + made.shift / 2;
+        made.total += made.shift;
+    }
+    return made;
+}
+
+/* Is the state after `done` iterations one of those kept: `keep` spread over what follows the
+ * warm-up, and as many over every extension of the run? */
+static bool is_kept(const phl_training *training, const struct schedule *schedule, uint64_t done)
+{
+    uint64_t begin = schedule->warm;
+    for (size_t i = 0; i <= training->n_earlier; i++) {
+        uint64_t end =
+            i < training->n_earlier ? training->earlier[i] + schedule->shift : schedule->total;
+        if (done > begin && done <= end) {
+            uint64_t at = done - begin, span = end - begin;
+            uint64_t keep = training->options.keep < span ? training->options.keep : span;
+            return at * keep / span != (at - 1) * keep / span;
+        }
+        begin = end;
+    }
+    return false;
+}
+
+static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
+{
+    phl_draw draw = {NULL, (uint32_t)task->chain, gibbs->iteration, 0.0, gibbs->log_joint};
+    phl_gibbs_expand(gibbs);
+    phl_status status = phl_params_clone(gibbs->params, &draw.params, error);
+    if (status == PHL_OK) {
+        /* The pass of the next iteration is this one: nothing is drawn in between. */
+        status = phl_gibbs_likelihood(gibbs, &draw.log_likelihood, error);
+    }
+    if (status != PHL_OK) {
+        phl_params_free(draw.params);
+        return status;
+    }
+    return phl_task_add_draw(task, &draw, error);
+}
+
+/* Moves since the last row.  Of the paper's sampler: states of trees, sizes of slots. */
+static void fill_moves(const struct chain *chain, phl_trace_row *row)
+{
+    phl_partitions *partitions = chain->gibbs->partitions;
+    phl_move_count *const moves[PHL_MOVE_TYPES] = {&partitions->reassigned, &partitions->split,
+                                                   &partitions->merged, &partitions->carried};
+    for (int i = 0; i < PHL_MOVE_TYPES; i++) {
+        row->tried[i] = (uint32_t)moves[i]->tried;
+        row->changed[i] = (uint32_t)moves[i]->changed;
+        moves[i]->tried = moves[i]->changed = 0;
+    }
+    phl_seed *seed = chain->seed;
+    if (seed != NULL) {
+        memset(row->tried, 0, sizeof row->tried);
+        memset(row->changed, 0, sizeof row->changed);
+        row->tried[0] = (uint32_t)seed->trees_tried;
+        row->changed[0] = (uint32_t)seed->trees_taken;
+        row->tried[1] = (uint32_t)seed->sizes_tried;
+        row->changed[1] = (uint32_t)seed->sizes_taken;
+        seed->trees_tried = seed->trees_taken = seed->sizes_tried = seed->sizes_taken = 0;
+    }
+}
+
+static phl_status offer(phl_task *task, const struct chain *chain, bool last, phl_error *error)
+{
+    phl_gibbs *gibbs = chain->gibbs;
+    if (!phl_task_due(task, last)) {
+        return PHL_OK;
+    }
+    phl_gibbs_expand(gibbs);
+    phl_task_state state = {
+        .iteration = gibbs->iteration,
+        .kept = task->n_draws,
+        .params = gibbs->params,
+        .log_lambda0 = gibbs->log_lambda0,
+        .alpha = gibbs->alpha,
+        .alpha0 = gibbs->alpha0,
+        .hidden = chain->seed != NULL ? chain->seed->state : NULL,
+        .n_hidden = chain->seed != NULL ? chain->seed->n_nodes : 0,
+    };
+    return phl_task_offer(task, &state, error);
+}
+
+/* One iteration, its figures, and the draw if it is one to be kept. */
+static phl_status run_iteration(phl_task *task, const struct chain *chain,
+                                const struct schedule *schedule, bool *go_on, phl_error *error)
+{
+    phl_gibbs *gibbs = chain->gibbs;
+    phl_status status =
+        chain->seed != NULL ? phl_seed_step(chain->seed, error) : phl_gibbs_step(gibbs, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    phl_trace_row row = {
+        .iteration = gibbs->iteration,
+        .temperature = gibbs->temperature,
+        .log_likelihood = gibbs->log_likelihood,
+        .log_joint = gibbs->log_joint,
+        .active = gibbs->partitions->n_active,
+        .seconds = phl_task_seconds(task),
+    };
+    for (uint32_t e = 0; e < gibbs->partitions->n_eligible; e++) {
+        row.sum_size += gibbs->partitions->size[e];
+    }
+    fill_moves(chain, &row);
+    if (is_kept(task->training, schedule, gibbs->iteration)) {
+        status = keep_draw(task, gibbs, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_task_watch(task, &row, schedule->warm, (size_t)schedule->total, go_on, error);
+    }
+    return status;
+}
+
+/* To the end of the schedule, or until told to stop. */
+static phl_status run_chain(phl_task *task, const struct chain *chain,
+                            const struct schedule *schedule, phl_error *error)
+{
+    phl_gibbs *gibbs = chain->gibbs;
+    phl_status status = PHL_OK;
+    bool go_on = true;
+    while (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
+        if (gibbs->iteration >= schedule->soften) { /* does nothing the second time */
+            status = phl_gibbs_soften(gibbs, error);
+        }
+        if (status == PHL_OK) {
+            status = run_iteration(task, chain, schedule, &go_on, error);
+        }
+        if (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
+            status = offer(task, chain, false, error);
+        }
+    }
+    if (status == PHL_OK) {
+        status = offer(task, chain, true, error);
+    }
+    if (status == PHL_OK && task->n_draws == 0) {
+        status = keep_draw(task, gibbs, error); /* interrupted early: where the chain is */
+    }
+    if (status == PHL_OK) {
+        task->iterations = gibbs->iteration;
+        task->stop_reason =
+            gibbs->iteration >= schedule->total ? PHL_STOP_ITERATIONS : PHL_STOP_INTERRUPTED;
+    }
+    return status;
+}
+
+/* A new chain, put where the task was. */
+static phl_status restore(const struct chain *chain, const phl_task_state *from, phl_error *error)
+{
+    const phl_seed *seed = chain->seed;
+    bool fits = from->n_hidden == (seed == NULL ? 0 : seed->n_nodes);
+    for (size_t i = 0; fits && i < from->n_hidden; i++) {
+        fits = from->hidden[i] < chain->gibbs->params->states;
+    }
+    if (!fits) {
+        return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
+                         "the hidden states of the checkpoint are not those of these trees");
+    }
+    if (seed != NULL) {
+        return phl_seed_resume(chain->seed, from->params, from->log_lambda0, from->alpha,
+                               from->alpha0, from->hidden, from->iteration, error);
+    }
+    phl_chain_state state = {from->iteration, from->params, from->log_lambda0, from->alpha,
+                             from->alpha0};
+    return phl_gibbs_restore(chain->gibbs, &state, error);
+}
+
+phl_status phl_task_run_gibbs(phl_task *task, phl_error *error)
+{
+    phl_training *training = task->training;
+    const phl_train_options *options = &training->options;
+    struct schedule schedule = make_schedule(training);
+    if (task->from != NULL && task->from->iteration >= schedule.total && task->n_draws > 0) {
+        task->iterations = task->from->iteration;
+        task->stop_reason = PHL_STOP_ITERATIONS;
+        return PHL_OK; /* nothing left to do */
+    }
+    phl_gibbs_options options_of_chain = chain_options(task);
+    uint32_t labels = (uint32_t)training->forest->labels.count;
+    struct chain chain = {NULL, NULL};
+    uint32_t *fixed = NULL;
+    phl_rows *probe = NULL; /* tells the eligible slots before the chain is made */
+    phl_status status = phl_rows_create(task->part->index, options->states,
+                                        options_of_chain.slot_support, &probe, error);
+    if (status == PHL_OK) {
+        status = check_slots(task, probe, error);
+    }
+    if (status == PHL_OK) {
+        status = fix_sizes(task, probe, &fixed, error);
+    }
+    phl_rows_free(probe);
+    options_of_chain.prior.fixed = fixed;
+    if (status == PHL_OK && options->sampler == PHL_SAMPLER_SEED) {
+        status = phl_seed_create(task->part->forest, task->part->label_row, options->states,
+                                 task->part->index->slots, labels, &options_of_chain, &chain.seed,
+                                 error);
+        chain.gibbs = status == PHL_OK ? chain.seed->gibbs : NULL;
+    } else if (status == PHL_OK) {
+        status = phl_gibbs_create(task->part->index, task->part->label_row, options->states, labels,
+                                  training->modes, training->n_modes, &options_of_chain,
+                                  &chain.gibbs, error);
+    }
+    if (status == PHL_OK && task->from != NULL) {
+        status = restore(&chain, task->from, error);
+    }
+    if (status == PHL_OK) {
+        status = run_chain(task, &chain, &schedule, error);
+    }
+    if (chain.seed != NULL) {
+        phl_seed_free(chain.seed);
+    } else {
+        phl_gibbs_free(chain.gibbs);
+    }
+    phl_free(fixed);
+    return status;
+}

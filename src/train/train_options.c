@@ -1,0 +1,218 @@
+/* train_options.c - options of a training: defaults, checks, and how a run records them. */
+#include "train/train_options.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+void phl_train_options_init(phl_train_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->kind = PHL_TF;
+    options->states = 10;
+    options->seed = 42;
+    options->iterations = PHL_DEFAULT;
+    options->restarts = 1;
+    options->tolerance = 1e-6;
+    options->smoothing = 0.01;
+    options->warmup = PHL_DEFAULT;
+    options->chains = 4;
+    options->keep = 10;
+    options->anneal_start = 1.0;
+    options->anneal_end = PHL_DEFAULT;
+    options->slots_max = 5;
+    options->slot_support = 0.01;
+    options->core_max = (uint64_t)1 << 20;
+    options->phi = 2.0;
+    options->alpha = options->alpha0 = options->beta = options->gamma = options->delta = 1.0;
+}
+
+static uint64_t half_of_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : 0;
+}
+
+void phl_train_options_resolve(phl_train_options *options)
+{
+    if (options->learner == PHL_LEARNER_AUTO) {
+        options->learner = options->kind == PHL_TF ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM;
+    }
+    if (options->iterations == PHL_DEFAULT) {
+        options->iterations = options->learner == PHL_LEARNER_EM ? 100 : 200;
+    }
+    if (options->warmup == PHL_DEFAULT) {
+        options->warmup = options->iterations / 2;
+    }
+    if (options->anneal_end == PHL_DEFAULT) {
+        options->anneal_end = options->warmup;
+    }
+    if (options->memory_limit == 0) {
+        options->memory_limit = half_of_memory();
+    }
+}
+
+/* A concentration: more would overflow in sums over labels and counts. */
+static bool is_concentration(double value)
+{
+    return value > 0.0 && value <= 1e100;
+}
+
+static phl_status check_em(const phl_train_options *options, phl_error *error)
+{
+    if (options->kind == PHL_TF && options->partition == NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "give --partition FILE, or let the sampler learn them (--learner gibbs)",
+                         "EM for a model of kind tf needs partitions");
+    }
+    if (options->soft) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "soft clustering is learned by Gibbs only");
+    }
+    if (options->restarts < 1) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "restarts must be at least 1");
+    }
+    if (!is_concentration(options->gamma)) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "gamma must be positive, and at most 1e100");
+    }
+    if (!(options->smoothing >= 0.0 && options->smoothing < 1e9) ||
+        !(options->tolerance >= 0.0 && options->tolerance < 1.0)) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "smoothing must be 0 or more, and tolerance from 0 to below 1");
+    }
+    return PHL_OK;
+}
+
+static phl_status check_gibbs(const phl_train_options *options, phl_error *error)
+{
+    if (options->kind != PHL_TF) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use --learner em",
+                         "a model of kind %s is learned by EM only", phl_kind_name(options->kind));
+    }
+    if (options->warmup >= options->iterations) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "raise --iterations, which include the warm-up",
+                         "a warm-up of %zu leaves nothing of %zu iterations", options->warmup,
+                         options->iterations);
+    }
+    if (!(options->anneal_start >= 1.0 && isfinite(options->anneal_start)) ||
+        options->anneal_end > options->warmup) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "end the annealing within the warm-up (--anneal T0:m0 --warmup N)",
+                         "annealing from %g to iteration %zu with a warm-up of %zu",
+                         options->anneal_start, options->anneal_end, options->warmup);
+    }
+    if (options->chains < 1 || options->keep < 1) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "chains and keep must be at least 1");
+    }
+    if (options->slots_min > options->slots_max) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "at least %u and at most %u active slots cannot both be",
+                         options->slots_min, options->slots_max);
+    }
+    if (!(isfinite(options->phi) && options->phi >= 0.0) || !is_concentration(options->alpha) ||
+        !is_concentration(options->alpha0) || !is_concentration(options->beta) ||
+        !is_concentration(options->gamma) || !is_concentration(options->delta)) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "alpha, alpha0, beta, gamma and delta must be positive and at most 1e100, "
+                         "phi 0 or more");
+    }
+    if (!(options->slot_support >= 0.0 && options->slot_support <= 1.0) || options->core_max < 1 ||
+        options->core_max > UINT32_MAX) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "slot support must be from 0 to 1, and core max from 1 to %u", UINT32_MAX);
+    }
+    for (size_t i = 0; options->sizes != NULL && i < options->n_sizes; i++) {
+        if (options->sizes[i] < 1 || options->sizes[i] > options->states + 1) {
+            return phl_raise(
+                error, PHL_ERR_ARGUMENT, NULL,
+                "slot %zu: %u blocks, expected 1 to %u (the states and the empty slot)", i + 1,
+                options->sizes[i], options->states + 1);
+        }
+    }
+    if (options->sizes != NULL && options->partition != NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "sizes and partitions cannot both be given");
+    }
+    if (options->sampler == PHL_SAMPLER_SEED &&
+        (options->sizes != NULL || options->partition != NULL || options->soft)) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use --sampler blocked",
+                         "the paper's sampler takes no sizes, partitions or soft clustering");
+    }
+    return PHL_OK;
+}
+
+phl_status phl_train_options_check(const phl_train_options *options, phl_error *error)
+{
+    if (options->kind < PHL_SP || options->kind > PHL_TD) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "no such kind of model: %d",
+                         (int)options->kind);
+    }
+    if (options->kind != PHL_TF && options->partition != NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use --model tf",
+                         "a model of kind %s takes no partitions", phl_kind_name(options->kind));
+    }
+    if (options->states < 1 || options->iterations < 1) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "states and iterations must be at least 1");
+    }
+    return options->learner == PHL_LEARNER_EM ? check_em(options, error)
+                                              : check_gibbs(options, error);
+}
+
+/* ,"name":[1,2] */
+static phl_status append_sizes(phl_text *text, const char *name, const size_t *numbers, size_t n,
+                               phl_error *error)
+{
+    phl_status status = phl_text_append_format(text, error, ",\"%s\":[", name);
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        status = phl_text_append_format(text, error, i == 0 ? "%zu" : ",%zu", numbers[i]);
+    }
+    return status == PHL_OK ? phl_text_append_string(text, "]", error) : status;
+}
+
+phl_status phl_train_options_json(const phl_train_options *o, const size_t *earlier,
+                                  size_t n_earlier, uint32_t slots, phl_text *text,
+                                  phl_error *error)
+{
+    bool em = o->learner == PHL_LEARNER_EM;
+    phl_status status = phl_text_append_format(
+        text, error,
+        "{\"model\":\"%s\",\"learner\":\"%s\",\"states\":%u,\"slots\":%u,\"per_class\":%s,"
+        "\"seed\":%llu,\"iterations\":%zu",
+        phl_kind_name(o->kind), em ? "em" : "gibbs", o->states, slots,
+        o->per_class ? "true" : "false", (unsigned long long)o->seed, o->iterations);
+    if (status == PHL_OK && n_earlier > 0) {
+        status = append_sizes(text, "earlier", earlier, n_earlier, error);
+    }
+    if (status == PHL_OK && em) {
+        return phl_text_append_format(text, error,
+                                      ",\"restarts\":%zu,\"tolerance\":%.17g,\"smoothing\":%.17g,"
+                                      "\"gamma\":%.17g}",
+                                      o->restarts, o->tolerance, o->smoothing, o->gamma);
+    }
+    if (status == PHL_OK) {
+        status = phl_text_append_format(
+            text, error,
+            ",\"sampler\":\"%s\",\"clustering\":\"%s\",\"warmup\":%zu,\"chains\":%zu,"
+            "\"keep\":%zu,\"anneal\":[%.17g,%zu],\"slots_min\":%u,\"slots_max\":%u,"
+            "\"slot_support\":%.17g,\"core_max\":%llu",
+            o->sampler == PHL_SAMPLER_SEED ? "seed" : "blocked", o->soft ? "soft" : "hard",
+            o->warmup, o->chains, o->keep, o->anneal_start, o->anneal_end, o->slots_min,
+            o->slots_max, o->slot_support, (unsigned long long)o->core_max);
+    }
+    if (status == PHL_OK) {
+        status = phl_text_append_format(
+            text, error,
+            ",\"phi\":%.17g,\"alpha\":%.17g,\"alpha0\":%.17g,\"beta\":%.17g,\"gamma\":%.17g,"
+            "\"delta\":%.17g,\"update_concentration\":%s",
+            o->phi, o->alpha, o->alpha0, o->beta, o->gamma, o->delta,
+            o->update_concentration ? "true" : "false");
+    }
+    if (status == PHL_OK && o->sizes != NULL) {
+        status = phl_text_append_string(text, ",\"k\":[", error);
+        for (size_t i = 0; status == PHL_OK && i < o->n_sizes; i++) {
+            status = phl_text_append_format(text, error, i == 0 ? "%u" : ",%u", o->sizes[i]);
+        }
+        status = status == PHL_OK ? phl_text_append_string(text, "]", error) : status;
+    }
+    return status == PHL_OK ? phl_text_append_string(text, "}", error) : status;
+}

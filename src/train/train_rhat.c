@@ -1,0 +1,99 @@
+/* train_rhat.c - R-hat of the chains of a class while they are at work, for whoever watches a
+ * training.  It is computed from the traces alone and changes nothing of what is sampled.
+ *
+ * The log-joint behind the warm-up is compared as `phloem diagnose` does it, over chains that have
+ * at least half as many such iterations as the longest, cut to the shortest of these.  Of several
+ * chains two must have got that far; a chain that is the only one asked for is compared with
+ * itself, its first half with its second.
+ */
+#include <math.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "train/convergence.h"
+#include "train/training.h"
+
+/* Not sooner than this after the last time, and at most this share of a thread's time. */
+static const double seconds_between = 1.0, share_at_most = 0.01;
+
+static double processor_seconds(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool counts(const phl_trace_row *row, uint64_t warm)
+{
+    return row->iteration > warm && row->temperature == 1.0;
+}
+
+static size_t count_draws(const phl_task *task, uint64_t warm)
+{
+    size_t draws = 0;
+    for (size_t i = 0; i < task->n_trace; i++) {
+        draws += counts(&task->trace[i], warm);
+    }
+    return draws;
+}
+
+/* The first n log-joints behind the warm-up. */
+static void copy_draws(const phl_task *task, uint64_t warm, size_t n, double *draws)
+{
+    for (size_t i = 0, taken = 0; i < task->n_trace && taken < n; i++) {
+        if (counts(&task->trace[i], warm)) {
+            draws[taken++] = task->trace[i].log_joint;
+        }
+    }
+}
+
+/* `length` has room for one number a chain.  NaN: unknown, or no memory for it, which is no reason
+ * to end a training. */
+static double measure(const phl_task *chains, size_t n_chains, uint64_t warm, size_t *length)
+{
+    size_t longest = 0, least = SIZE_MAX, compared = 0;
+    for (size_t c = 0; c < n_chains; c++) {
+        length[c] = count_draws(&chains[c], warm);
+        longest = length[c] > longest ? length[c] : longest;
+    }
+    for (size_t c = 0; c < n_chains; c++) {
+        if (phl_chain_is_compared(length[c], longest)) {
+            least = length[c] < least ? length[c] : least;
+            compared++;
+        }
+    }
+    if (compared == 0 || (compared == 1 && n_chains > 1)) {
+        return (double)NAN;
+    }
+    double *draws = phl_alloc(compared * least, sizeof *draws, NULL);
+    if (draws == NULL) {
+        return (double)NAN;
+    }
+    for (size_t c = 0, at = 0; c < n_chains; c++) {
+        if (phl_chain_is_compared(length[c], longest)) {
+            copy_draws(&chains[c], warm, least, draws + at);
+            at += least;
+        }
+    }
+    phl_convergence found;
+    phl_status status = phl_convergence_measure(draws, compared, least, &found, NULL);
+    phl_free(draws);
+    return status == PHL_OK ? phl_convergence_rhat(&found) : (double)NAN;
+}
+
+double phl_training_rhat(phl_training *training, size_t class_index, uint64_t warm, bool afresh)
+{
+    phl_part *part = &training->parts[class_index];
+    const phl_task *chains = &training->tasks[class_index * training->n_chains];
+    double now = phl_task_seconds(chains);
+    if (!afresh && now < part->rhat_due) {
+        return part->rhat;
+    }
+    double began = processor_seconds();
+    size_t *length = phl_alloc(training->n_chains, sizeof *length, NULL);
+    part->rhat = length == NULL ? (double)NAN : measure(chains, training->n_chains, warm, length);
+    phl_free(length);
+    double rest = (processor_seconds() - began) / share_at_most;
+    part->rhat_due = now + (rest > seconds_between ? rest : seconds_between);
+    return part->rhat;
+}

@@ -1,0 +1,128 @@
+/* training.h - what the parts of a training share: train.c, train_task.c, train_rhat.c, train_em.c,
+ * train_gibbs.c; and how whoever wants to keep what a training reached (store/) takes part in it.
+ *
+ * A training is a list of tasks, one a class and chain (or restart).  Tasks are independent and
+ * each runs in one fixed order, so the result does not depend on the number of threads.
+ */
+#ifndef PHL_TRAIN_TRAINING_H
+#define PHL_TRAIN_TRAINING_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "model/infer.h"
+#include "model/run.h"
+
+/* The trees of one class, prepared. */
+typedef struct phl_part {
+    int32_t class_number; /* in the forest; PHL_NO_CLASS: all trees */
+    phl_forest *forest;
+    phl_index *index;
+    uint32_t *label_row;
+    double rhat;     /* of its chains so far, NaN: unknown; under the training's lock */
+    double rhat_due; /* seconds, when to compute it again; the same */
+} phl_part;
+
+struct phl_task;
+struct phl_training;
+
+/* What a task is between two iterations: enough to go on from. */
+typedef struct phl_task_state {
+    uint64_t iteration;
+    uint64_t kept; /* draws kept until then; what a task has beyond is good for looking only */
+    phl_params *params;
+    double *log_lambda0;  /* sampling: [C]; EM: NULL */
+    double alpha, alpha0; /* sampling */
+    double previous;      /* EM: the objective one iteration before */
+    uint32_t *hidden;     /* the paper's sampler: [n_hidden] Q of every node; else NULL */
+    size_t n_hidden;
+} phl_task_state;
+void phl_task_state_clear(phl_task_state *state); /* what it owns; a zeroed one is fine */
+
+/* Keeps what a training reached.  Calls come one at a time, from any thread of the training. */
+typedef struct phl_keeper {
+    double seconds; /* at most so often a task; 0: after every iteration */
+    /* The run and its tasks are made, nothing has begun: put back what was kept.  May be NULL. */
+    phl_status (*restore)(struct phl_training *training, void *context, phl_error *error);
+    /* A task came to `state` (borrowed), with the trace rows from task->trace_saved on and the
+     * draws from task->draws_saved on new since the last call that succeeded.  The first call of a
+     * task comes after its first iteration, the last one when it ends. */
+    phl_status (*save)(const struct phl_task *task, const phl_task_state *state, void *context,
+                       phl_error *error);
+    void *context;
+} phl_keeper;
+
+typedef struct phl_training {
+    const phl_forest *forest;
+    phl_train_options options; /* resolved: no PHL_DEFAULT left */
+    const size_t *earlier;     /* [n_earlier] iterations asked for before the run was extended */
+    size_t n_earlier;
+    const phl_keeper *keeper; /* may be NULL */
+    const phl_mode *modes;    /* partitions given by the user */
+    uint32_t n_modes;
+    phl_run *run;
+    phl_part *parts;
+    size_t n_parts, n_chains; /* chains or restarts */
+    struct phl_task *tasks;   /* [parts][chains] */
+    int inner_threads;        /* for loops inside a task */
+    struct timespec began;
+    pthread_mutex_t lock; /* one callback at a time */
+    bool cancelled;       /* under the lock */
+} phl_training;
+
+/* One chain or restart, and what came out of it. */
+typedef struct phl_task {
+    phl_training *training;
+    const phl_part *part;
+    size_t class_index, chain;
+    phl_draw *draws;
+    size_t n_draws, draw_capacity;
+    phl_trace_row *trace; /* grows under the lock: tasks of the same class look at it there */
+    size_t n_trace, trace_capacity;
+    uint64_t iterations;
+    const char *stop_reason; /* NULL: failed or never begun */
+    phl_task_state *from;    /* go on from there; NULL: from the start */
+    size_t trace_saved, draws_saved;
+    bool saved;      /* at least once by this training */
+    double saved_at; /* seconds, when it was saved last */
+} phl_task;
+
+/* Random stream of a task: class and chain. */
+static inline uint64_t phl_task_stream(const phl_task *task)
+{
+    return (uint64_t)task->class_index << 32 | task->chain;
+}
+
+/* Add a row to the trace (class and chain are filled in), report progress, ask whether to go on.
+ * Draws count behind iteration `warm` (UINT64_MAX: never, this is EM); `limit` is the last one. */
+phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, uint64_t warm, size_t limit,
+                          bool *go_on, phl_error *error);
+
+/* R-hat of a class so far, NaN while it is unknown (train_rhat.c): as it was a little ago, unless
+ * it is wanted `afresh`.  Under the lock. */
+double phl_training_rhat(phl_training *training, size_t class_index, uint64_t warm, bool afresh);
+
+/* Takes over draw->params, on failure too. */
+phl_status phl_task_add_draw(phl_task *task, const phl_draw *draw, phl_error *error);
+
+/* Does the keeper, if there is one, want the state: because it is time, or it is the `last`?  Then
+ * let it have the state. */
+bool phl_task_due(const phl_task *task, bool last);
+phl_status phl_task_offer(phl_task *task, const phl_task_state *state, phl_error *error);
+
+/* Seconds since the training began, those of the trainings it goes on from included. */
+double phl_task_seconds(const phl_task *task);
+
+/* Tell the user something, with the class if there is one. */
+void phl_task_note(const phl_task *task, const char *remedy, const char *format, ...)
+    PHL_PRINTF(3, 4);
+
+phl_status phl_task_run_em(phl_task *task, phl_error *error);
+phl_status phl_task_run_gibbs(phl_task *task, phl_error *error);
+
+/* phl_train for callers that keep what is reached.  `earlier` and the keeper are borrowed. */
+phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,
+                          const size_t *earlier, size_t n_earlier, const phl_keeper *keeper,
+                          phl_run **run, phl_error *error);
+
+#endif
