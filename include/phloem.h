@@ -14,8 +14,8 @@
  *  - The library never prints, never exits and holds no global state.
  *
  * Contents: 1 errors, 2 callbacks, 3 building a forest, 4 querying a forest, 5 combining forests,
- * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a model,
- * 12 tasks, 13 diagnosis.
+ * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a run,
+ * 12 cross-validation, 13 diagnosis.
  */
 #ifndef PHLOEM_H
 #define PHLOEM_H
@@ -54,6 +54,7 @@ typedef enum phl_status {
     PHL_ERR_EXPRESS = -305,    /* a tree holds something the output format cannot express */
     PHL_ERR_EMPTY = -306,      /* an operation needs at least one tree */
     PHL_ERR_CHANGED = -307,    /* the data are not those that a run was begun with */
+    PHL_ERR_CLASS = -308,      /* a tree is of a class that the run does not know */
     PHL_ERR_OPEN = -401,       /* a file or folder cannot be opened, or holds no trees */
     PHL_ERR_READ = -402,       /* reading failed */
     PHL_ERR_WRITE = -403,      /* writing failed (disk full, no permission, ...) */
@@ -262,6 +263,10 @@ typedef struct phl_read_options {
     bool xml_text;                   /* text as leaves labelled "#text" */
     bool ptb_drop_words;             /* leave words out of parse trees */
     phl_conllu_label conllu_label;
+    /* Blocks of a source end behind the tree with which they have so many trees, or distinct
+     * subtrees and links together; 0 = default, SIZE_MAX = no bound. */
+    size_t block_trees; /* 100,000 */
+    size_t block_size;  /* 1,000,000 */
     /* Caps; 0 = default. */
     uint64_t max_nodes;      /* nodes a tree: 100,000,000 */
     uint64_t max_children;   /* highest slot: 10,000,000 */
@@ -296,29 +301,31 @@ PHL_API phl_status phl_forest_read_memory(const void *text, size_t size, const c
                                           const phl_read_options *options, phl_forest **forest,
                                           phl_read_summary *summary, phl_error *error);
 
-/* Reading block by block: any number of trees in bounded memory.  A block is a forest of its own,
- * with its own numbers of labels and classes; its trees are numbered from 0, while sources, ids and
- * lines are those of the input.  What options, text and name point to must outlive the reader. */
-typedef struct phl_forest_reader phl_forest_reader;
+/* A source of trees, for whoever takes any number of them in bounded memory: files and folders, a
+ * text, or a forest.  It gives them block by block; a block is a forest of its own, with its own
+ * numbers of labels and classes, its trees numbered from 0, while sources, ids and lines are those
+ * of the input.  What options, text and name point to, and the forest, must outlive the source. */
+typedef struct phl_source phl_source;
 
-PHL_API phl_status phl_forest_reader_create(const char *const *paths, size_t n_paths,
-                                            const phl_read_options *options,
-                                            phl_forest_reader **reader, phl_error *error);
-PHL_API phl_status phl_forest_reader_create_memory(const void *text, size_t size, const char *name,
-                                                   const phl_read_options *options,
-                                                   phl_forest_reader **reader, phl_error *error);
-PHL_API void phl_forest_reader_free(phl_forest_reader *reader);
+PHL_API phl_status phl_source_files(const char *const *paths, size_t n_paths,
+                                    const phl_read_options *options, phl_source **source,
+                                    phl_error *error);
+PHL_API phl_status phl_source_memory(const void *text, size_t size, const char *name,
+                                     const phl_read_options *options, phl_source **source,
+                                     phl_error *error);
+/* The forest is the one block.  Every task (section 11) begins with it anew. */
+PHL_API phl_status phl_source_forest(const phl_forest *forest, phl_source **source,
+                                     phl_error *error);
+PHL_API void phl_source_free(phl_source *source);
 
-/* The next block: it ends behind the tree with which it has max_trees trees, or max_size distinct
- * subtrees and links together (0: no bound), or at the end of the input.  *block is NULL when there
- * is no tree left.  Blocks one after the other hold the trees, and meet the errors and reports, of
- * phl_forest_read.  Trees before an error are handed out first, as a block; then the call fails,
- * and so does every further one.  Cancelled, it fails at once. */
-PHL_API phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees,
-                                          size_t max_size, phl_forest **block, phl_error *error);
+/* The next block, borrowed until the next call on the source; NULL when there is no tree left.
+ * Blocks one after the other hold the trees, and meet the errors and reports, of phl_forest_read.
+ * Trees before an error are handed out first, as a block; then the call fails, and so does every
+ * further one.  Cancelled, it fails at once. */
+PHL_API phl_status phl_source_next(phl_source *source, const phl_forest **block, phl_error *error);
 
 /* What was read so far; a file counts when it is done with. */
-PHL_API void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary);
+PHL_API void phl_source_summary(const phl_source *source, phl_read_summary *summary);
 
 /* ---------------------------------------------------------------------------------------------
  * 7. Writing
@@ -596,56 +603,117 @@ PHL_API size_t phl_model_iterations(const phl_model *model);
 PHL_API phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
- * 11. Using a model
+ * 11. Using a run
  *
- * The forest may have other labels and larger slots than the run was trained on.  A session
- * prepares a forest for a model once (messages of all its distinct subtrees); calls on one session
- * are not thread-safe, sessions are independent.
+ * Contents: what all tasks share, scoring, decoding, measures, classification, labelling, sampling.
+ *
+ * A task takes a run and a source of trees (section 6) and hands out what it finds tree by tree, in
+ * the order of the source, so that memory does not grow with the number of trees:
+ *
+ *     phl_score     how probable trees and their labels are
+ *     phl_decode    the hidden states of nodes
+ *     phl_classify  the classes of trees, and how often that is right
+ *     phl_label     labels that are not known, and how often that is right
+ *     phl_sample    labels drawn for given shapes, or whole trees
+ *
+ * The model for a tree is the run's only one or, in a run trained per class, that of the tree's
+ * class; `class_name` in the options names one for all trees.  A tree of a class that the run does
+ * not know (PHL_ERR_CLASS), or without one (PHL_ERR_ARGUMENT), ends the task once the trees before
+ * it were handed out.  So does an error in the source.
+ *
+ * Trees may have other labels and larger slots than the run was trained on.  Results are the same
+ * for any number of threads and whatever the blocks.  Random numbers depend on the seed and on a
+ * tree's number among the trees of its model.
+ *
+ * Every task has options, with an _init call that fills in the defaults (NULL: the defaults), a
+ * callback and, in the options, the context of all callbacks.  Callbacks are called from the
+ * calling thread only; what they are given is borrowed for the duration of the call.  A callback
+ * that returns another status than PHL_OK ends the task, which returns it.  `report` gets notes on
+ * all trees together at the end: labels never seen in training, trees of probability 0.
+ *
+ * A model without a draw (training was interrupted at once) is PHL_ERR_ARGUMENT.
  * ------------------------------------------------------------------------------------------- */
 
-typedef struct phl_session phl_session;
+/* The tree that a result is about. */
+typedef struct phl_tree_at {
+    const phl_forest *block;
+    size_t tree;        /* its number in the block, */
+    size_t number;      /* and in the source, from 0 */
+    size_t class_index; /* of the model used; 0 if the run has one for all trees */
+    phl_walk *walk;     /* over the block, for the callback to start */
+} phl_tree_at;
 
-/* Model and forest are borrowed.  threads: 0 = all cores. */
-PHL_API phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
-                                      phl_session **session, phl_error *error);
-PHL_API void phl_session_free(phl_session *session);
+/* ---- Scoring ---- */
 
-/* log p(tree), averaged over draws in probability space; with the shape term if `structure`. */
-PHL_API phl_status phl_session_score(phl_session *session, size_t tree, bool structure,
-                                     double *log_likelihood, phl_error *error);
+typedef struct phl_score_options {
+    bool structure;         /* the shape counts too: false */
+    bool every_class;       /* under every model of the run, one after the other, not one: false */
+    bool bits;              /* node by node: false */
+    bool predictive;        /* node by node: false */
+    const char *class_name; /* NULL: the class of each tree */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;
+    phl_cancel_fn cancel;
+    void *context;
+} phl_score_options;
 
-/* Below, arrays are node by node in pre-order.  *possible is false when the tree has probability 0
- * under the model; outputs are then untouched. */
+PHL_API void phl_score_options_init(phl_score_options *options);
 
-/* p(x_u = d | all other labels) for every node: predictive [n][M + 1], the unseen symbol last. */
-PHL_API phl_status phl_session_predict(phl_session *session, size_t tree, double *predictive,
-                                       bool *possible, phl_error *error);
+/* A tree under one model; likelihoods are averaged over draws in probability space.  Arrays are
+ * node by node in pre-order. */
+typedef struct phl_tree_score {
+    double log_likelihood; /* with the shape term if asked for; -inf when impossible */
+    double bits_per_label; /* -log2 p(labels) / labels, without the shape term; +inf when
+                              impossible, NaN when no label is known */
+    uint64_t nodes;
+    uint64_t labels; /* known labels */
 
-/* State marginals [n][C] of one draw. */
-PHL_API phl_status phl_session_marginals(phl_session *session, size_t draw, size_t tree,
-                                         double *marginals, bool *possible, phl_error *error);
-/* p(Q_parent = i, Q_node = q): pairs [n][C][C]; zeros at the root. */
-PHL_API phl_status phl_session_pairs(phl_session *session, size_t draw, size_t tree, double *pairs,
-                                     bool *possible, phl_error *error);
-/* Most probable joint states [n] of one draw and their log-probability with the labels. */
-PHL_API phl_status phl_session_decode(phl_session *session, size_t draw, size_t tree,
-                                      uint32_t *states, double *log_joint, bool *possible,
-                                      phl_error *error);
-/* Labels drawn jointly given the known ones [n]: known labels are repeated as the run numbers them
- * (-1 if the run does not know them).  A pure function of (seed, tree). */
-PHL_API phl_status phl_session_draw_labels(phl_session *session, uint64_t seed, size_t tree,
-                                           int32_t *labels, bool *possible, phl_error *error);
+    const double *bits;       /* [nodes] -log2 p(x_u | all other labels); +inf in a tree of
+                                 probability 0, NaN where the label is unknown; NULL: not asked for */
+    const double *predictive; /* [nodes][M + 1] p(x_u = d | all other labels), the unseen symbol
+                                 last; NULL: not asked for, or a tree of probability 0 */
+} phl_tree_score;
 
-/* ---------------------------------------------------------------------------------------------
- * 12. Tasks
- *
- * What one does with a run, on whole forests.  Contents: measures, classification, scoring,
- * labelling, sampling, folds and cross-validation.
- *
- * Every result is the same for any number of threads.  Callbacks are called from the calling thread
- * only.  Options structs are filled with defaults by their _init call; a NULL options pointer means
- * the defaults.  A model without a draw (training was interrupted at once) is PHL_ERR_ARGUMENT.
- * ------------------------------------------------------------------------------------------- */
+typedef phl_status (*phl_score_fn)(const phl_tree_at *at, const phl_tree_score *score,
+                                   void *context, phl_error *error);
+
+PHL_API phl_status phl_score(const phl_run *run, phl_source *source,
+                             const phl_score_options *options, phl_score_fn each, phl_error *error);
+
+/* ---- Decoding ---- */
+
+typedef struct phl_decode_options {
+    size_t draw;            /* of the model; PHL_DEFAULT: the best one */
+    bool marginals;         /* true */
+    bool pairs;             /* false */
+    bool joint;             /* false */
+    const char *class_name; /* NULL: the class of each tree */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;
+    phl_cancel_fn cancel;
+    void *context;
+} phl_decode_options;
+
+PHL_API void phl_decode_options_init(phl_decode_options *options);
+
+/* The states of a tree under one draw, node by node in pre-order.  What was not asked for is NULL;
+ * everything is for a tree of probability 0. */
+typedef struct phl_decoded_tree {
+    bool possible;           /* the tree has a probability above 0 */
+    size_t draw;             /* that was used */
+    const double *marginals; /* [n][C] p(Q_u | all labels), */
+    const uint32_t *best;    /* [n] and the most probable state of each (the first of equals) */
+    const double *pairs;     /* [n][C][C] p(Q_parent = i, Q_u = q); zeros at the root */
+    const uint32_t *joint;   /* [n] the states that are most probable together, */
+    double log_joint;        /* and their log-probability with the labels */
+} phl_decoded_tree;
+
+typedef phl_status (*phl_decode_fn)(const phl_tree_at *at, const phl_decoded_tree *decoded,
+                                    void *context, phl_error *error);
+
+PHL_API phl_status phl_decode(const phl_run *run, phl_source *source,
+                              const phl_decode_options *options, phl_decode_fn each,
+                              phl_error *error);
 
 /* ---- Measures ---- */
 
@@ -737,35 +805,6 @@ PHL_API phl_status phl_classifier_add(phl_classifier *classifier, const phl_fore
 PHL_API phl_status phl_classifier_finish(phl_classifier *classifier, phl_evaluation *evaluation,
                                          phl_error *error);
 
-/* ---- Scoring ---- */
-
-typedef struct phl_tree_score {
-    double log_likelihood; /* with the shape term if asked for; -inf when impossible */
-    double bits_per_label; /* -log2 p(labels) / labels, without the shape term; +inf when
-                              impossible, NaN when no label is known */
-    uint64_t nodes;
-    uint64_t labels; /* known labels */
-} phl_tree_score;
-
-typedef struct phl_score_options {
-    bool structure; /* false */
-    int threads;    /* 0: all cores */
-    phl_cancel_fn cancel;
-    void *context;
-} phl_score_options;
-
-PHL_API void phl_score_options_init(phl_score_options *options);
-
-/* Scores of all trees [trees] under one model. */
-PHL_API phl_status phl_score(const phl_model *model, const phl_forest *forest,
-                             const phl_score_options *options, phl_tree_score *scores,
-                             phl_error *error);
-
-/* -log2 p(x_u | all other labels), node by node in pre-order into bits [n]; 0 where the label is
- * unknown.  *possible as in section 11: false, and bits untouched, for a tree of probability 0. */
-PHL_API phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits,
-                                        bool *possible, phl_error *error);
-
 /* ---- Labelling ---- */
 
 typedef struct phl_label_options {
@@ -845,7 +884,9 @@ PHL_API phl_status phl_sample_labels(const phl_model *model, const phl_forest *s
 PHL_API phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *options,
                                     phl_forest **forest, uint64_t *rejected, phl_error *error);
 
-/* ---- Folds and cross-validation ---- */
+/* ---------------------------------------------------------------------------------------------
+ * 12. Folds and cross-validation
+ * ------------------------------------------------------------------------------------------- */
 
 /* Read test folds: one fold a line, the 1-based numbers of its trees separated by blanks; empty
  * lines and lines that begin with # are passed over.  fold [n_trees] gets the 0-based fold of every

@@ -37,6 +37,10 @@ size_t phl_json_escape(const char *at, const char **end, char out[4], const char
 double phl_text_to_double(const char *text, const char **end);
 void phl_text_of_double(double number, char out[32]);
 
+/* "43,536".  Returns out. */
+#define PHL_GROUPED_SIZE 32
+char *phl_text_grouped(uint64_t number, char out[PHL_GROUPED_SIZE]);
+
 /* A printable excerpt of input for error messages: at most 32 characters, control characters and
  * bad bytes shown as \xNN, "..." behind a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out.
  */

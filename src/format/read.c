@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "format/files.h"
 #include "format/format.h"
+#include "format/read.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Options

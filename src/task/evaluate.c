@@ -27,7 +27,8 @@ struct evaluating {
     phl_evaluate_progress progress;
     bool cancelled;
     const uint32_t *fold;
-    size_t *trees; /* [T] */
+    size_t *trees;  /* [T] */
+    double *scores; /* of the trees of a fold, where they go */
 };
 
 static void pass_progress(const phl_progress *training, void *context)
@@ -164,6 +165,15 @@ static phl_status classify_fold(struct evaluating *work, const phl_run *run, con
     return status;
 }
 
+static phl_status take_score(const phl_tree_at *at, const phl_tree_score *score, void *context,
+                             phl_error *error)
+{
+    (void)error;
+    struct evaluating *work = context;
+    work->scores[at->tree] = score->log_likelihood;
+    return PHL_OK;
+}
+
 /* The scores of a run with one model. */
 static phl_status score_fold(struct evaluating *work, const phl_run *run, const phl_forest *test,
                              double *scores, phl_error *error)
@@ -174,14 +184,13 @@ static phl_status score_fold(struct evaluating *work, const phl_run *run, const 
     options.threads = work->options->train.threads;
     options.cancel = pass_cancel;
     options.context = work;
-    phl_tree_score *of_trees = phl_alloc(test->n_trees, sizeof *of_trees, error);
-    phl_status status = of_trees == NULL
-                            ? PHL_ERR_MEMORY
-                            : phl_score(&run->models[0], test, &options, of_trees, error);
-    for (size_t t = 0; status == PHL_OK && t < test->n_trees; t++) {
-        scores[t] = of_trees[t].log_likelihood;
+    phl_source *source = NULL;
+    phl_status status = phl_source_forest(test, &source, error);
+    if (status == PHL_OK) {
+        work->scores = scores;
+        status = phl_score(run, source, &options, take_score, error);
     }
-    phl_free(of_trees);
+    phl_source_free(source);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "format/read.h"
 #include "formats.h"
 
 static char folder[200];

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/read.h"
 #include "formats.h"
 #include "many_trees.h"
 

@@ -1,6 +1,7 @@
 /* test_task_blocks.c - scores and classes of trees that come in blocks: the same bits, figures and
  * notes as for one forest, whatever the blocks.
  */
+#include "format/read.h"
 #include "task_models.h"
 
 #define SEED 20260
