@@ -126,6 +126,27 @@ static void test_several_paths(void **state)
     assert_null(forest);
 }
 
+/* What a reader will read, before it does. */
+static void test_listed_files(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(at("in"), 0777), 0);
+    put_text("in/b.trees", "(b)\n");
+    put_text("in/a.xml", "<a/>");
+    put_text("in/notes.txt", "(not a tree file)");
+    put_text("c.dat", "(c)\n");
+    const char *paths[] = {at("c.dat"), at("in"), "-", at("missing.trees")};
+    const char *expected[] = {paths[0], at("in/a.xml"), at("in/b.trees"), "-", paths[3]};
+    phl_read_options options = read_options(PHL_FORMAT_AUTO);
+    phl_forest_reader *reader = NULL;
+    assert_int_equal(phl_forest_reader_create(paths, 4, &options, &reader, NULL), PHL_OK);
+    assert_int_equal(phl_forest_reader_files(reader), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(phl_forest_reader_file(reader, i), expected[i]);
+    }
+    phl_forest_reader_free(reader);
+}
+
 static void test_formats_by_name(void **state)
 {
     (void)state;
@@ -432,19 +453,13 @@ static void test_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(test_folders),
-        IN_A_FOLDER(test_several_paths),
-        IN_A_FOLDER(test_formats_by_name),
-        IN_A_FOLDER(test_compressed),
-        IN_A_FOLDER(test_ratio),
-        IN_A_FOLDER(test_unreadable),
-        IN_A_FOLDER(test_fifo),
-        IN_A_FOLDER(test_replacing),
-        IN_A_FOLDER(test_writing_compressed),
-        IN_A_FOLDER(test_unwritable),
-        IN_A_FOLDER(test_read_only_folder),
-        IN_A_FOLDER(test_documents),
-        IN_A_FOLDER(test_cancelled),
+        IN_A_FOLDER(test_folders),      IN_A_FOLDER(test_several_paths),
+        IN_A_FOLDER(test_listed_files), IN_A_FOLDER(test_formats_by_name),
+        IN_A_FOLDER(test_compressed),   IN_A_FOLDER(test_ratio),
+        IN_A_FOLDER(test_unreadable),   IN_A_FOLDER(test_fifo),
+        IN_A_FOLDER(test_replacing),    IN_A_FOLDER(test_writing_compressed),
+        IN_A_FOLDER(test_unwritable),   IN_A_FOLDER(test_read_only_folder),
+        IN_A_FOLDER(test_documents),    IN_A_FOLDER(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,33 @@ static void test_replacing(void **state)
     empty_folder();
 }
 
+/* A run is told from other files by its first bytes. */
+static void test_recognised(void **state)
+{
+    (void)state;
+    const char *path = in_folder("a.run"), *other = in_folder("other.db");
+    phl_run *run = random_run(&shapes[A_SP], 1, false);
+    save(run, path);
+    assert_true(phl_run_recognise(path));
+    assert_int_equal(truncate(path, 72), 0);
+    assert_true(phl_run_recognise(path)); /* damaged, but still a run */
+    assert_int_equal(truncate(path, 71), 0);
+    assert_false(phl_run_recognise(path));
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE t (x)", NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+    assert_false(phl_run_recognise(other));
+    write_bytes(path, "", 0);
+    assert_false(phl_run_recognise(path));
+    assert_false(phl_run_recognise(in_folder("missing.run")));
+    assert_false(phl_run_recognise(folder));
+    assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
+    assert_false(phl_run_recognise(in_folder("fifo"))); /* without waiting */
+    phl_run_free(run);
+    empty_folder();
+}
+
 /* No room for the file: the old one stays, nothing is left beside it.  The limit on the size of
  * files stands for a full disk. */
 static void test_no_room(void **state)
@@ -245,6 +272,7 @@ int main(void)
         cmocka_unit_test_setup(test_parts, start_empty),
         cmocka_unit_test_setup(test_forests, start_empty),
         cmocka_unit_test_setup(test_replacing, start_empty),
+        cmocka_unit_test_setup(test_recognised, start_empty),
         cmocka_unit_test_setup(test_no_room, start_empty),
         cmocka_unit_test_setup(test_json, start_empty),
     };
