@@ -600,7 +600,7 @@ PHL_API const char *
 phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
-/* Everything as JSON (DESIGN: show --json); to be released with phl_free. */
+/* Everything as JSON (docs/run-file.md, show --json); to be released with phl_free. */
 PHL_API phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------

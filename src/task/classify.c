@@ -1,4 +1,4 @@
-/* classify.c - class posteriors from one model a class (DESIGN section 5).
+/* classify.c - class posteriors from one model a class.
  *
  * Contents: the class prior, posteriors, evaluation, forests in blocks.
  */

@@ -1,4 +1,4 @@
-/* diagnose.c - can a run be trusted?  (DESIGN sections 4 and 6)
+/* diagnose.c - can a run be trusted?
  *
  * Contents: options and names, how the run was made, the order of its trace, the classes.
  */

@@ -1,4 +1,4 @@
-/* label.c - filling in labels (DESIGN section 5).
+/* label.c - filling in labels.
  *
  * Hiding labels gives another forest, whose trees share far more than the original's; inference
  * runs on that one, batch by batch (label_batch.h).  A tree whose known labels have probability 0

@@ -1,4 +1,4 @@
-/* score.c - how well a model explains each tree (DESIGN section 5). */
+/* score.c - how well a model explains each tree. */
 #include <math.h>
 #include <string.h>
 
