@@ -317,6 +317,10 @@ PHL_API void phl_forest_reader_free(phl_forest_reader *reader);
 PHL_API phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees,
                                           size_t max_size, phl_forest **block, phl_error *error);
 
+/* The files that the paths stand for, in the order they are read ("-": standard input). */
+PHL_API size_t phl_forest_reader_files(const phl_forest_reader *reader);
+PHL_API const char *phl_forest_reader_file(const phl_forest_reader *reader, size_t file);
+
 /* What was read so far; a file counts when it is done with. */
 PHL_API void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary);
 
@@ -569,6 +573,10 @@ PHL_API phl_status phl_resume(const char *path, const phl_resume_options *option
 /* Write to a new file (an existing one only with `replace`), complete or not at all. */
 PHL_API phl_status phl_run_save(const phl_run *run, const char *path, bool replace,
                                 phl_error *error);
+/* Do the first bytes of the file say that it is a run, whole or not?  False for what cannot be
+ * read. Not for a file that this process is training into: closing it again would drop SQLite's
+ * locks. */
+PHL_API bool phl_run_recognise(const char *path);
 /* Refuses what is not a run, is newer than this library, or is damaged, and says which. */
 PHL_API phl_status phl_run_open(const char *path, phl_run **run, phl_error *error);
 
