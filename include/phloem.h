@@ -432,6 +432,15 @@ typedef enum phl_kind {
 PHL_API const char *phl_kind_name(phl_kind kind);
 PHL_API phl_kind phl_kind_find(const char *name); /* 0 if there is none such */
 
+/* Why a training stopped. */
+typedef enum phl_stop_reason {
+    PHL_STOP_TOLERANCE = 1, /* EM: the gain fell below the tolerance */
+    PHL_STOP_ITERATIONS,    /* all were done */
+    PHL_STOP_INTERRUPTED    /* or it is still at work, or has not begun */
+} phl_stop_reason;
+
+PHL_API const char *phl_stop_reason_name(phl_stop_reason reason); /* "tolerance", ... */
+
 typedef struct phl_run phl_run;
 typedef struct phl_model phl_model;
 
@@ -596,8 +605,7 @@ PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
 PHL_API double
 phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
-PHL_API const char *
-phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
+PHL_API phl_stop_reason phl_model_stop_reason(const phl_model *model);
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
 /* Everything as JSON (docs/run-file.md, show --json); to be released with phl_free. */
@@ -995,8 +1003,8 @@ typedef struct phl_finding {
 } phl_finding;
 
 typedef struct phl_class_diagnosis {
-    const char *class_name;  /* borrowed from the run; NULL: the run has no classes */
-    const char *stop_reason; /* as phl_model_stop_reason */
+    const char *class_name; /* borrowed from the run; NULL: the run has no classes */
+    phl_stop_reason stop_reason;
     bool trouble;
     size_t n_chains; /* that have begun; restarts for EM */
     phl_chain_diagnosis *chains;

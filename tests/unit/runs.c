@@ -100,8 +100,8 @@ phl_run *random_run(const struct shape *shape, uint64_t seed, bool with_forest)
 {
     static const char *const labels[] = {"", "a \"quoted\"\t\\ label", "\xc3\xa9\xe2\x8a\xa5", "_"};
     static const char *const classes[] = {"", "second class"};
-    static const char *const reasons[] = {PHL_STOP_TOLERANCE, PHL_STOP_ITERATIONS,
-                                          PHL_STOP_INTERRUPTED};
+    static const phl_stop_reason reasons[] = {PHL_STOP_TOLERANCE, PHL_STOP_ITERATIONS,
+                                              PHL_STOP_INTERRUPTED};
     phl_alphabet label_names = {0}, class_names = {0};
     phl_run *run = NULL;
     phl_rng rng;
@@ -203,7 +203,7 @@ static bool same_model(const phl_model *a, const phl_model *b)
 {
     bool same = a->class_index == b->class_index && a->trees == b->trees &&
                 same_bits(a->weight, b->weight) && a->n_draws == b->n_draws &&
-                strcmp(a->stop_reason, b->stop_reason) == 0 && a->iterations == b->iterations;
+                a->stop_reason == b->stop_reason && a->iterations == b->iterations;
     for (size_t d = 0; same && d < a->n_draws; d++) {
         const phl_draw *x = &a->draws[d], *y = &b->draws[d];
         same = x->chain == y->chain && x->iteration == y->iteration &&

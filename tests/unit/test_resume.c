@@ -176,7 +176,7 @@ static bool is_interrupted(const phl_run *run)
 {
     bool found = false;
     for (size_t i = 0; i < run->n_models; i++) {
-        found = found || strcmp(run->models[i].stop_reason, PHL_STOP_INTERRUPTED) == 0;
+        found = found || run->models[i].stop_reason == PHL_STOP_INTERRUPTED;
     }
     return found;
 }
@@ -342,7 +342,7 @@ static void test_extended(void **state)
         phl_run *expected = train_plainly(forest, &longer);
         for (size_t i = 0; i < second->n_models; i++) {
             const phl_model *model = &second->models[i], *old = &first->models[i];
-            assert_string_equal(model->stop_reason, expected->models[i].stop_reason);
+            assert_int_equal(model->stop_reason, expected->models[i].stop_reason);
             /* 3 draws a chain at first, 3 of 4 more iterations, 3 of 3 more. */
             assert_int_equal(model->n_draws, sampled ? 3 * old->n_draws : 1);
             for (size_t d = 0; sampled && d < old->n_draws; d++) {
