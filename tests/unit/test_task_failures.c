@@ -141,7 +141,10 @@ static phl_status do_classify_blocks(const struct setting *setting, phl_error *e
 static phl_status do_score(const struct setting *setting, phl_error *error)
 {
     phl_tree_score scores[8];
-    phl_score_options options = {.structure = true, .threads = 1};
+    phl_score_options options;
+    phl_score_options_init(&options);
+    options.structure = true;
+    options.threads = 1;
     return phl_score(phl_run_model(setting->run, 0), setting->forest, &options, scores, error);
 }
 
