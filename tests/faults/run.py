@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-SHARED = ["chains", "check", "kernel", "models", "world", "world_checks", "world_features"]
+SHARED = ["chains", "check", "kernel", "models", "must", "world", "world_checks", "world_features"]
 TESTS = ["gibbs_sharing", "slot_view", "partition_chain", "gibbs_split", "partition_kernel",
          "gibbs_invariance"]  # the quick ones first
 LAYERS = ["base", "forest", "format", "model"]
