@@ -14,7 +14,7 @@ int blocks_open(tree_blocks *blocks, const cli_arguments *parsed, const char *co
         options.block_trees = (size_t)arguments_integer(parsed, "block");
         options.block_size = SIZE_MAX;
     }
-    return phl_source_files(paths, n, &options, &blocks->source, &error) == PHL_OK
+    return phl_source_open(paths, n, &options, &blocks->source, &error) == PHL_OK
                ? EXIT_OK
                : library_error(parsed->command, &error);
 }

@@ -4,12 +4,24 @@
  * bindings use.
  *
  * Conventions
- *  - Opaque types are made by a `create`, `read` or `finish` call and released by `free`;
- *    freeing NULL is fine.
- *  - A `const` argument is borrowed.  Outputs come last, before the error record.
+ *  - What a call makes belongs to the caller and is released by the `free` call of its type;
+ *    freeing NULL is fine.  A `const` argument is borrowed, for the time of the call unless the
+ *    call says otherwise; so is what a call returns by a pointer to const.
  *  - Every call that can fail returns a phl_status (PHL_OK is 0, failures are negative) and takes a
- *    `phl_error *` as its last argument, which may be NULL.  On failure outputs are NULL/untouched.
- *  - Const calls on one object may be made from several threads at once.
+ *    `phl_error *` as its last argument, which may be NULL.  Outputs come right before it.  A call
+ *    that fails leaves every output untouched; arrays that a caller provides may hold part of the
+ *    result.  Calls that return something else cannot fail.
+ *  - Counts, and numbers of trees, nodes, classes, draws and chains, are size_t; slots (from 1),
+ *    states and distinct subtrees are uint32_t; labels, and the class of a tree, which may have
+ *    none, are int32_t, -1 for none.
+ *  - Options are structs that may grow at their end.  Their first member is their size, which the
+ *    init call sets together with the defaults; a struct that was not filled by init is refused.
+ *    So a program compiled against an older header works with a newer library.  NULL means the
+ *    defaults.  (Where sizeof is not at hand, call init_sized with the bytes of the struct.)
+ *  - Structs that the library makes or hands to a callback may grow at their end, too.  Those that
+ *    a caller provides for it to fill, and the elements of arrays, are frozen.
+ *  - Const calls on one object may be made from several threads at once.  Threads that a call makes
+ *    have ended when it returns, so that a child of fork() may use the library like its parent.
  *  - Strings are UTF-8 without NUL bytes.
  *  - The library never prints, never exits and holds no global state.
  *
@@ -103,10 +115,15 @@ typedef struct phl_forest phl_forest;
 typedef struct phl_builder phl_builder;
 
 typedef struct phl_builder_options {
+    size_t size;     /* set by init */
     bool no_sharing; /* keep every occurrence as a subtree of its own (tests, benchmarks) */
 } phl_builder_options;
 
-/* What a tree carries beside its nodes. */
+#define phl_builder_options_init(options)                                                          \
+    phl_builder_options_init_sized((options), sizeof *(options))
+PHL_API void phl_builder_options_init_sized(phl_builder_options *options, size_t size);
+
+/* What a tree carries beside its nodes.  Frozen: it never gets more members. */
 typedef struct phl_tree_info {
     const char *class_name; /* NULL: no class */
     double weight;          /* 0 is read as 1; otherwise finite and > 0 */
@@ -250,6 +267,7 @@ typedef enum phl_conllu_label {
 } phl_conllu_label;
 
 typedef struct phl_read_options {
+    size_t size; /* set by init */
     phl_format format;
     bool no_sharing;                 /* as in phl_builder_options */
     bool skip_bad;                   /* report bad trees and go on */
@@ -287,7 +305,8 @@ typedef struct phl_read_summary {
     uint64_t bytes;   /* of text, after decompression */
 } phl_read_summary;
 
-PHL_API void phl_read_options_init(phl_read_options *options);
+#define phl_read_options_init(options) phl_read_options_init_sized((options), sizeof *(options))
+PHL_API void phl_read_options_init_sized(phl_read_options *options, size_t size);
 
 /* Read files and folders ("-" is standard input) into one forest.  A folder stands for every file
  * below it whose name has a known ending, in order of name.  `summary` may be NULL. */
@@ -307,7 +326,7 @@ PHL_API phl_status phl_forest_read_memory(const void *text, size_t size, const c
  * of the input.  What options, text and name point to, and the forest, must outlive the source. */
 typedef struct phl_source phl_source;
 
-PHL_API phl_status phl_source_files(const char *const *paths, size_t n_paths,
+PHL_API phl_status phl_source_open(const char *const *paths, size_t n_paths,
                                     const phl_read_options *options, phl_source **source,
                                     phl_error *error);
 PHL_API phl_status phl_source_memory(const void *text, size_t size, const char *name,
@@ -324,6 +343,10 @@ PHL_API void phl_source_free(phl_source *source);
  * further one.  Cancelled, it fails at once. */
 PHL_API phl_status phl_source_next(phl_source *source, const phl_forest **block, phl_error *error);
 
+/* The files that the paths stand for, in the order they are read ("-": standard input). */
+PHL_API size_t phl_source_files(const phl_source *source); /* 0: a forest */
+PHL_API const char *phl_source_file(const phl_source *source, size_t file);
+
 /* What was read so far; a file counts when it is done with. */
 PHL_API void phl_source_summary(const phl_source *source, phl_read_summary *summary);
 
@@ -332,6 +355,7 @@ PHL_API void phl_source_summary(const phl_source *source, phl_read_summary *summ
  * ------------------------------------------------------------------------------------------- */
 
 typedef struct phl_write_options {
+    size_t size;       /* set by init */
     phl_format format; /* AUTO: by the name of the output, else brackets */
     phl_conllu_label conllu_label;
     bool force;           /* XML: write into a folder that is not empty */
@@ -340,7 +364,8 @@ typedef struct phl_write_options {
     void *context;
 } phl_write_options;
 
-PHL_API void phl_write_options_init(phl_write_options *options);
+#define phl_write_options_init(options) phl_write_options_init_sized((options), sizeof *(options))
+PHL_API void phl_write_options_init_sized(phl_write_options *options, size_t size);
 
 /* Write all trees to a file ("-" is standard output), compressed when its name ends in .gz or .zst.
  * The file is replaced only when complete.  XML with more than one tree: `path` is a folder, made
@@ -395,16 +420,19 @@ PHL_API void phl_stats_clear(phl_stats *stats);
 
 /* The paper's labelling trees: classes left, symmetric, right; label = number of children. */
 typedef struct phl_symm_options {
+    size_t size; /* set by init */
     uint64_t seed;
     size_t trees_per_class; /* 260 */
 } phl_symm_options;
-PHL_API void phl_symm_options_init(phl_symm_options *options);
+#define phl_symm_options_init(options) phl_symm_options_init_sized((options), sizeof *(options))
+PHL_API void phl_symm_options_init_sized(phl_symm_options *options, size_t size);
 PHL_API phl_status phl_generate_symm(const phl_symm_options *options, phl_forest **forest,
                                      phl_error *error);
 
 /* Families of XML-like documents: one vocabulary, a grammar a class with optional and repeated
  * sections. */
 typedef struct phl_documents_options {
+    size_t size; /* set by init */
     uint64_t seed;
     size_t classes;         /* 4 */
     size_t trees_per_class; /* 100 */
@@ -413,7 +441,9 @@ typedef struct phl_documents_options {
     double noise;           /* chance that a node's label is replaced: 0.02 */
     double overlap;         /* share of grammar rules common to all classes: 0.5 */
 } phl_documents_options;
-PHL_API void phl_documents_options_init(phl_documents_options *options);
+#define phl_documents_options_init(options)                                                        \
+    phl_documents_options_init_sized((options), sizeof *(options))
+PHL_API void phl_documents_options_init_sized(phl_documents_options *options, size_t size);
 PHL_API phl_status phl_generate_documents(const phl_documents_options *options, phl_forest **forest,
                                           phl_error *error);
 
@@ -434,6 +464,15 @@ typedef enum phl_kind {
 
 PHL_API const char *phl_kind_name(phl_kind kind);
 PHL_API phl_kind phl_kind_find(const char *name); /* 0 if there is none such */
+
+/* Why a training stopped. */
+typedef enum phl_stop_reason {
+    PHL_STOP_TOLERANCE = 1, /* EM: the gain fell below the tolerance */
+    PHL_STOP_ITERATIONS,    /* all were done */
+    PHL_STOP_INTERRUPTED    /* or it is still at work, or has not begun */
+} phl_stop_reason;
+
+PHL_API const char *phl_stop_reason_name(phl_stop_reason reason); /* "tolerance", ... */
 
 typedef struct phl_run phl_run;
 typedef struct phl_model phl_model;
@@ -472,6 +511,7 @@ typedef enum phl_sampler {
 #define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */
 
 typedef struct phl_train_options {
+    size_t size;   /* set by init */
     phl_kind kind; /* PHL_TF */
     phl_learner learner;
     uint32_t states;          /* C: 10 */
@@ -510,7 +550,8 @@ typedef struct phl_train_options {
     void *context;
 } phl_train_options;
 
-PHL_API void phl_train_options_init(phl_train_options *options);
+#define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))
+PHL_API void phl_train_options_init_sized(phl_train_options *options, size_t size);
 
 /* Fit a model to a forest (not empty), or one a class.  Cancelled: what was reached is returned
  * with stop reason "interrupted" and status PHL_OK, unless nothing was reached yet. */
@@ -522,12 +563,14 @@ PHL_API void phl_run_free(phl_run *run);
 /* ---- Training into a file ---- */
 
 typedef struct phl_file_options {
+    size_t size;               /* set by init */
     bool replace;              /* an existing file, once the first iteration is done */
     bool no_embed;             /* leave the trees out: phl_resume then needs them */
     double checkpoint_seconds; /* 30: at most so often; 0: after every iteration */
 } phl_file_options;
 
-PHL_API void phl_file_options_init(phl_file_options *options);
+#define phl_file_options_init(options) phl_file_options_init_sized((options), sizeof *(options))
+PHL_API void phl_file_options_init_sized(phl_file_options *options, size_t size);
 
 /* phl_train with a run file that holds what was reached so far.  The file is made after the first
  * iteration and brought up to date, one transaction each, every so many seconds for each class and
@@ -541,6 +584,7 @@ PHL_API phl_status phl_train_file(const phl_forest *forest, const phl_train_opti
                                   phl_error *error);
 
 typedef struct phl_resume_options {
+    size_t size;               /* set by init */
     int threads;               /* 0: all cores; the result does not depend on it */
     size_t iterations;         /* 0: as configured; more: extend the run, finished or not */
     const phl_forest *forest;  /* the trees it was begun with; NULL: those in the file */
@@ -551,7 +595,8 @@ typedef struct phl_resume_options {
     void *context;
 } phl_resume_options;
 
-PHL_API void phl_resume_options_init(phl_resume_options *options);
+#define phl_resume_options_init(options) phl_resume_options_init_sized((options), sizeof *(options))
+PHL_API void phl_resume_options_init_sized(phl_resume_options *options, size_t size);
 
 /* Go on with a training that was interrupted, for every class and chain from its last checkpoint
  * and with the same random streams: the result is, to the bit, that of a training that was not
@@ -567,6 +612,10 @@ PHL_API phl_status phl_resume(const char *path, const phl_resume_options *option
 /* Write to a new file (an existing one only with `replace`), complete or not at all. */
 PHL_API phl_status phl_run_save(const phl_run *run, const char *path, bool replace,
                                 phl_error *error);
+/* Do the first bytes of the file say that it is a run, whole or not?  False for what cannot be
+ * read. Not for a file that this process is training into: closing it again would drop SQLite's
+ * locks. */
+PHL_API bool phl_run_recognise(const char *path);
 /* Refuses what is not a run, is newer than this library, or is damaged, and says which. */
 PHL_API phl_status phl_run_open(const char *path, phl_run **run, phl_error *error);
 
@@ -595,11 +644,10 @@ PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
 PHL_API double
 phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
-PHL_API const char *
-phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
+PHL_API phl_stop_reason phl_model_stop_reason(const phl_model *model);
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
-/* Everything as JSON (DESIGN: show --json); to be released with phl_free. */
+/* Everything as JSON (docs/run-file.md, show --json); to be released with phl_free. */
 PHL_API phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
@@ -646,6 +694,7 @@ typedef struct phl_tree_at {
 /* ---- Scoring ---- */
 
 typedef struct phl_score_options {
+    size_t size;            /* set by init */
     bool structure;         /* the shape counts too: false */
     bool every_class;       /* under every model of the run, one after the other, not one: false */
     bool bits;              /* node by node: false */
@@ -657,7 +706,8 @@ typedef struct phl_score_options {
     void *context;
 } phl_score_options;
 
-PHL_API void phl_score_options_init(phl_score_options *options);
+#define phl_score_options_init(options) phl_score_options_init_sized((options), sizeof *(options))
+PHL_API void phl_score_options_init_sized(phl_score_options *options, size_t size);
 
 /* A tree under one model; likelihoods are averaged over draws in probability space.  Arrays are
  * node by node in pre-order. */
@@ -683,6 +733,7 @@ PHL_API phl_status phl_score(const phl_run *run, phl_source *source,
 /* ---- Decoding ---- */
 
 typedef struct phl_decode_options {
+    size_t size;            /* set by init */
     size_t draw;            /* of the model; PHL_DEFAULT: the best one */
     bool marginals;         /* true */
     bool pairs;             /* false */
@@ -694,7 +745,8 @@ typedef struct phl_decode_options {
     void *context;
 } phl_decode_options;
 
-PHL_API void phl_decode_options_init(phl_decode_options *options);
+#define phl_decode_options_init(options) phl_decode_options_init_sized((options), sizeof *(options))
+PHL_API void phl_decode_options_init_sized(phl_decode_options *options, size_t size);
 
 /* The states of a tree under one draw, node by node in pre-order.  What was not asked for is NULL;
  * everything is for a tree of probability 0. */
@@ -761,6 +813,7 @@ typedef enum phl_class_prior {
 } phl_class_prior;
 
 typedef struct phl_classify_options {
+    size_t size;           /* set by init */
     bool structure;        /* true: the shape term counts too */
     phl_class_prior prior; /* PHL_PRIOR_UNIFORM */
     int threads;           /* 0: all cores */
@@ -769,7 +822,9 @@ typedef struct phl_classify_options {
     void *context;
 } phl_classify_options;
 
-PHL_API void phl_classify_options_init(phl_classify_options *options);
+#define phl_classify_options_init(options)                                                         \
+    phl_classify_options_init_sized((options), sizeof *(options))
+PHL_API void phl_classify_options_init_sized(phl_classify_options *options, size_t size);
 
 /* log p(class | tree) into log_posterior [trees][phl_run_classes(run)], likelihoods averaged over
  * draws in probability space.  Equal trees are scored once.  A tree of probability 0 under every
@@ -808,6 +863,7 @@ PHL_API phl_status phl_classifier_finish(phl_classifier *classifier, phl_evaluat
 /* ---- Labelling ---- */
 
 typedef struct phl_label_options {
+    size_t size;   /* set by init */
     double hide;   /* 0: fill unknown labels only; above: also hide each known label with this
                       probability and evaluate; 1: hide all */
     bool no_draw;  /* leave drawn labels out (they cost about as much as the predictions) */
@@ -818,7 +874,8 @@ typedef struct phl_label_options {
     void *context; /* for all callbacks */
 } phl_label_options;
 
-PHL_API void phl_label_options_init(phl_label_options *options);
+#define phl_label_options_init(options) phl_label_options_init_sized((options), sizeof *(options))
+PHL_API void phl_label_options_init_sized(phl_label_options *options, size_t size);
 
 /* One tree with its labels filled in; arrays are node by node in pre-order and borrowed for the
  * duration of the call.  Labels are numbered as the run numbers them, truth as the forest does.
@@ -861,6 +918,7 @@ PHL_API phl_status phl_label_forest(const phl_model *model, const phl_forest *fo
 /* ---- Sampling ---- */
 
 typedef struct phl_sample_options {
+    size_t size;          /* set by init */
     uint64_t seed;        /* 42 */
     size_t trees;         /* whole trees to make: 10 */
     size_t max_nodes;     /* a whole tree that grows beyond is thrown away: 10,000 */
@@ -871,7 +929,8 @@ typedef struct phl_sample_options {
     void *context;
 } phl_sample_options;
 
-PHL_API void phl_sample_options_init(phl_sample_options *options);
+#define phl_sample_options_init(options) phl_sample_options_init_sized((options), sizeof *(options))
+PHL_API void phl_sample_options_init_sized(phl_sample_options *options, size_t size);
 
 /* Every tree of `shapes` with labels drawn anew (those it has are not looked at) from one draw of
  * the model, picked at random a tree.  Classes, weights, ids and sources are kept. */
@@ -910,6 +969,7 @@ typedef struct phl_evaluate_progress {
 typedef void (*phl_evaluate_progress_fn)(const phl_evaluate_progress *progress, void *context);
 
 typedef struct phl_evaluate_options {
+    size_t size;             /* set by init */
     phl_train_options train; /* how to train; its states and callbacks are not looked at.  per_class
                                 (true by default here): classify; else: held-out likelihood */
     const uint32_t *states;  /* [n_states] the values of C to choose from; */
@@ -925,7 +985,9 @@ typedef struct phl_evaluate_options {
     void *context;
 } phl_evaluate_options;
 
-PHL_API void phl_evaluate_options_init(phl_evaluate_options *options);
+#define phl_evaluate_options_init(options)                                                         \
+    phl_evaluate_options_init_sized((options), sizeof *(options))
+PHL_API void phl_evaluate_options_init_sized(phl_evaluate_options *options, size_t size);
 
 /* One test fold under one C.  Figures of classification are NaN without classes. */
 typedef struct phl_fold_result {
@@ -1028,8 +1090,8 @@ typedef struct phl_finding {
 } phl_finding;
 
 typedef struct phl_class_diagnosis {
-    const char *class_name;  /* borrowed from the run; NULL: the run has no classes */
-    const char *stop_reason; /* as phl_model_stop_reason */
+    const char *class_name; /* borrowed from the run; NULL: the run has no classes */
+    phl_stop_reason stop_reason;
     bool trouble;
     size_t n_chains; /* that have begun; restarts for EM */
     phl_chain_diagnosis *chains;
@@ -1057,11 +1119,14 @@ typedef struct phl_diagnosis {
 } phl_diagnosis;
 
 typedef struct phl_diagnose_options {
+    size_t size;        /* set by init */
     bool allow_few;     /* fewer than 4 chains are no trouble */
     size_t class_index; /* SIZE_MAX: all classes; else this one alone */
 } phl_diagnose_options;
 
-PHL_API void phl_diagnose_options_init(phl_diagnose_options *options);
+#define phl_diagnose_options_init(options)                                                         \
+    phl_diagnose_options_init_sized((options), sizeof *(options))
+PHL_API void phl_diagnose_options_init_sized(phl_diagnose_options *options, size_t size);
 
 /* Trouble is, for a Gibbs run: R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity
  * that is stuck or not finite, fewer than 4 chains, too few draws to tell.  For EM: an objective

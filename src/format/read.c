@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "format/files.h"
 #include "format/format.h"
@@ -17,9 +18,11 @@
  * Options
  * ------------------------------------------------------------------------------------------- */
 
-void phl_read_options_init(phl_read_options *options)
+static const phl_read_options defaults = {.size = sizeof(phl_read_options)};
+
+void phl_read_options_init_sized(phl_read_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 static uint64_t or_default(uint64_t value, uint64_t standard)
@@ -219,7 +222,12 @@ static phl_status pass_over_input(phl_forest_reader *reader, phl_status status, 
 static phl_status make_reader(const phl_read_options *options, phl_forest_reader **reader,
                               phl_error *error)
 {
-    if (options != NULL && options->no_class && options->class_name != NULL) {
+    phl_read_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_read", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (own.no_class && own.class_name != NULL) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "a class for every tree and no class at all cannot go together");
     }
@@ -227,11 +235,11 @@ static phl_status make_reader(const phl_read_options *options, phl_forest_reader
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
-    if (options != NULL) {
-        made->options = *options;
-    }
-    phl_builder_options building = {made->options.no_sharing};
-    phl_status status = phl_builder_create(&building, &made->builder, error);
+    made->options = own;
+    phl_builder_options building;
+    phl_builder_options_init(&building);
+    building.no_sharing = own.no_sharing;
+    status = phl_builder_create(&building, &made->builder, error);
     if (status != PHL_OK) {
         phl_forest_reader_free(made);
         return status;
@@ -332,6 +340,22 @@ phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees, s
     }
     *block = NULL;
     return PHL_OK;
+}
+
+void phl_forest_reader_bounds(const phl_forest_reader *reader, size_t *max_trees, size_t *max_size)
+{
+    *max_trees = (size_t)or_default(reader->options.block_trees, 100000);
+    *max_size = (size_t)or_default(reader->options.block_size, 1000000);
+}
+
+size_t phl_forest_reader_files(const phl_forest_reader *reader)
+{
+    return reader->files.count;
+}
+
+const char *phl_forest_reader_file(const phl_forest_reader *reader, size_t file)
+{
+    return reader->files.paths[file];
 }
 
 void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary)

@@ -23,6 +23,13 @@ void phl_forest_reader_free(phl_forest_reader *reader);
 phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees, size_t max_size,
                                   phl_forest **block, phl_error *error);
 
+/* The bounds of blocks that the options say. */
+void phl_forest_reader_bounds(const phl_forest_reader *reader, size_t *max_trees, size_t *max_size);
+
+/* The files that the paths stand for, in the order they are read. */
+size_t phl_forest_reader_files(const phl_forest_reader *reader);
+const char *phl_forest_reader_file(const phl_forest_reader *reader, size_t file);
+
 void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary);
 
 #endif

@@ -9,66 +9,47 @@ struct phl_source {
     const phl_forest *forest;  /* NULL: there is a reader */
     bool given;                /* the forest was */
     phl_forest_reader *reader; /* NULL: there is a forest */
-    size_t block_trees, block_size;
     phl_forest *block; /* from the reader, at hand */
 };
 
-static phl_status make_source(const phl_read_options *options, phl_source **source,
-                              phl_error *error)
+/* A source that takes over a reader, on failure too. */
+static phl_status of_reader(phl_forest_reader *reader, phl_source **source, phl_error *error)
 {
     phl_source *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
+        phl_forest_reader_free(reader);
         return PHL_ERR_MEMORY;
     }
-    made->block_trees = options != NULL ? options->block_trees : 0;
-    made->block_size = options != NULL ? options->block_size : 0;
-    made->block_trees = made->block_trees != 0 ? made->block_trees : 100000;
-    made->block_size = made->block_size != 0 ? made->block_size : 1000000;
+    made->reader = reader;
     *source = made;
     return PHL_OK;
 }
 
-phl_status phl_source_files(const char *const *paths, size_t n_paths,
-                            const phl_read_options *options, phl_source **source, phl_error *error)
+phl_status phl_source_open(const char *const *paths, size_t n_paths,
+                           const phl_read_options *options, phl_source **source, phl_error *error)
 {
-    phl_source *made = NULL;
-    phl_status status = make_source(options, &made, error);
-    if (status == PHL_OK) {
-        status = phl_forest_reader_create(paths, n_paths, options, &made->reader, error);
-    }
-    if (status != PHL_OK) {
-        phl_source_free(made);
-        return status;
-    }
-    *source = made;
-    return PHL_OK;
+    phl_forest_reader *reader = NULL;
+    phl_status status = phl_forest_reader_create(paths, n_paths, options, &reader, error);
+    return status == PHL_OK ? of_reader(reader, source, error) : status;
 }
 
 phl_status phl_source_memory(const void *text, size_t size, const char *name,
                              const phl_read_options *options, phl_source **source, phl_error *error)
 {
-    phl_source *made = NULL;
-    phl_status status = make_source(options, &made, error);
-    if (status == PHL_OK) {
-        status = phl_forest_reader_create_memory(text, size, name, options, &made->reader, error);
-    }
-    if (status != PHL_OK) {
-        phl_source_free(made);
-        return status;
-    }
-    *source = made;
-    return PHL_OK;
+    phl_forest_reader *reader = NULL;
+    phl_status status = phl_forest_reader_create_memory(text, size, name, options, &reader, error);
+    return status == PHL_OK ? of_reader(reader, source, error) : status;
 }
 
 phl_status phl_source_forest(const phl_forest *forest, phl_source **source, phl_error *error)
 {
-    phl_source *made = NULL;
-    phl_status status = make_source(NULL, &made, error);
-    if (status == PHL_OK) {
-        made->forest = forest;
-        *source = made;
+    phl_source *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
     }
-    return status;
+    made->forest = forest;
+    *source = made;
+    return PHL_OK;
 }
 
 void phl_source_free(phl_source *source)
@@ -95,8 +76,10 @@ phl_status phl_source_next(phl_source *source, const phl_forest **block, phl_err
     }
     phl_forest_free(source->block);
     source->block = NULL;
-    phl_status status = phl_forest_reader_next(source->reader, source->block_trees,
-                                               source->block_size, &source->block, error);
+    size_t trees = 0, size = 0;
+    phl_forest_reader_bounds(source->reader, &trees, &size);
+    phl_status status =
+        phl_forest_reader_next(source->reader, trees, size, &source->block, error);
     if (status == PHL_OK) {
         *block = source->block;
     }
@@ -110,4 +93,14 @@ void phl_source_summary(const phl_source *source, phl_read_summary *summary)
     } else {
         *summary = (phl_read_summary){.trees = source->given ? source->forest->n_trees : 0};
     }
+}
+
+size_t phl_source_files(const phl_source *source)
+{
+    return source->reader != NULL ? phl_forest_reader_files(source->reader) : 0;
+}
+
+const char *phl_source_file(const phl_source *source, size_t file)
+{
+    return phl_forest_reader_file(source->reader, file);
 }

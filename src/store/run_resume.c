@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "store/checkpoint.h"
 #include "train/train_options.h"
 
@@ -132,7 +133,7 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
 static bool is_finished(const phl_run *run)
 {
     for (size_t i = 0; i < run->n_models; i++) {
-        if (strcmp(run->models[i].stop_reason, PHL_STOP_INTERRUPTED) == 0) {
+        if (run->models[i].stop_reason == PHL_STOP_INTERRUPTED) {
             return false;
         }
     }
@@ -227,8 +228,8 @@ static phl_status announce(struct resumption *r, const phl_run *run, phl_error *
     }
     (void)sqlite3_finalize(update);
     if (status == PHL_OK) {
-        status = phl_database_execute(
-            database, "UPDATE class SET stop_reason = '" PHL_STOP_INTERRUPTED "'", error);
+        status =
+            phl_database_execute(database, "UPDATE class SET stop_reason = 'interrupted'", error);
     }
     if (status == PHL_OK) {
         status = phl_part_seal(database, PHL_PART_MODELS, error);
@@ -281,10 +282,14 @@ static phl_status save(const phl_task *task, const phl_task_state *state, void *
  * The call
  * ------------------------------------------------------------------------------------------- */
 
-void phl_resume_options_init(phl_resume_options *options)
+static const phl_resume_options defaults = {
+    .size = sizeof(phl_resume_options),
+    .checkpoint_seconds = 30.0,
+};
+
+void phl_resume_options_init_sized(phl_resume_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->checkpoint_seconds = 30.0;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* Everything there is to know from the file; *finished: nothing is left to do. */
@@ -355,13 +360,16 @@ static phl_status tidy(struct resumption *r, phl_error *error)
 phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
                       phl_error *error)
 {
-    phl_resume_options defaults;
-    phl_resume_options_init(&defaults);
-    options = options == NULL ? &defaults : options;
+    phl_resume_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_resume", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     struct resumption r = {.path = path, .writer = {.path = path, .lock = -1}};
     phl_run *made = NULL;
     bool finished = false;
-    phl_status status = phl_run_lock(path, &r.writer.lock, error);
+    status = phl_run_lock(path, &r.writer.lock, error);
     if (status == PHL_OK) {
         status = look(&r, options, &finished, error);
     }

@@ -2,15 +2,20 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "task/scores.h"
 #include "task/session.h"
 #include "task/use.h"
 
-void phl_decode_options_init(phl_decode_options *options)
+static const phl_decode_options defaults = {
+    .size = sizeof(phl_decode_options),
+    .draw = PHL_DEFAULT,
+    .marginals = true,
+};
+
+void phl_decode_options_init_sized(phl_decode_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->draw = PHL_DEFAULT;
-    options->marginals = true;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* The trees of one model, ready to be decoded. */
@@ -225,13 +230,14 @@ static void tell_impossible(const phl_use *use)
 phl_status phl_decode(const phl_run *run, phl_source *source, const phl_decode_options *options,
                       phl_decode_fn each, phl_error *error)
 {
-    phl_decode_options defaults;
-    phl_decode_options_init(&defaults);
-    struct decoding work = {.options = options != NULL ? options : &defaults, .each = each};
-    options = work.options;
-    phl_status status =
-        phl_use_begin(&work.use, run, source, options->class_name, options->threads,
-                       options->report, options->cancel, options->context, error);
+    phl_decode_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_decode", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    struct decoding work = {.options = &own, .each = each};
+    status = phl_use_begin(&work.use, run, source, own.class_name, own.threads, own.report,
+                           own.cancel, own.context, error);
     if (status == PHL_OK) {
         status = check_draw(&work, error);
     }

@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "task/copies.h"
 #include "task/session.h"
 #include "task/use.h"
 
-void phl_score_options_init(phl_score_options *options)
+static const phl_score_options defaults = {.size = sizeof(phl_score_options)};
+
+void phl_score_options_init_sized(phl_score_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 struct lot {
@@ -240,17 +243,17 @@ static phl_status score_own(struct scoring *work, phl_error *error)
 phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_options *options,
                      phl_score_fn each, phl_error *error)
 {
-    phl_score_options defaults;
-    phl_score_options_init(&defaults);
-    options = options != NULL ? options : &defaults;
-    struct scoring work = {
-        .options = options, .each = each, .nodes = options->bits || options->predictive};
-    phl_status status =
-        phl_use_begin(&work.use, run, source, options->class_name, options->threads,
-                       options->report, options->cancel, options->context, error);
+    phl_score_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_score", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    struct scoring work = {.options = &own, .each = each, .nodes = own.bits || own.predictive};
+    status = phl_use_begin(&work.use, run, source, own.class_name, own.threads, own.report,
+                           own.cancel, own.context, error);
     while (status == PHL_OK && (status = phl_use_next(&work.use, error)) == PHL_OK &&
            work.use.block != NULL) {
-        status = options->every_class ? score_every(&work, error) : score_own(&work, error);
+        status = own.every_class ? score_every(&work, error) : score_own(&work, error);
         clear_lots(&work);
     }
     if (status == PHL_OK) {

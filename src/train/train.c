@@ -197,8 +197,7 @@ static phl_status collect_part(phl_training *training, size_t number, phl_error 
         for (size_t i = 0; status == PHL_OK && i < task->n_trace; i++) {
             status = phl_run_add_trace(training->run, &task->trace[i], error);
         }
-        all_done = all_done && task->stop_reason != NULL &&
-                   strcmp(task->stop_reason, PHL_STOP_INTERRUPTED) != 0;
+        all_done = all_done && task->stop_reason != 0 && task->stop_reason != PHL_STOP_INTERRUPTED;
         if (em && task != best) {
             continue;
         }
@@ -355,5 +354,7 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
 phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,
                      phl_error *error)
 {
-    return phl_train_kept(forest, options, NULL, 0, NULL, run, error);
+    phl_train_options own;
+    phl_status status = phl_train_options_take(options, &own, error);
+    return status == PHL_OK ? phl_train_kept(forest, &own, NULL, 0, NULL, run, error) : status;
 }
