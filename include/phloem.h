@@ -327,8 +327,8 @@ PHL_API phl_status phl_forest_read_memory(const void *text, size_t size, const c
 typedef struct phl_source phl_source;
 
 PHL_API phl_status phl_source_open(const char *const *paths, size_t n_paths,
-                                    const phl_read_options *options, phl_source **source,
-                                    phl_error *error);
+                                   const phl_read_options *options, phl_source **source,
+                                   phl_error *error);
 PHL_API phl_status phl_source_memory(const void *text, size_t size, const char *name,
                                      const phl_read_options *options, phl_source **source,
                                      phl_error *error);
@@ -374,7 +374,18 @@ PHL_API void phl_write_options_init_sized(phl_write_options *options, size_t siz
 PHL_API phl_status phl_forest_write(const phl_forest *forest, const char *path,
                                     const phl_write_options *options, phl_error *error);
 
-/* The same into memory (free with phl_free); not for XML of more than one tree. */
+/* A place for trees that come in blocks: what was written is put in place by phl_sink_finish, and
+ * nothing is left behind without (but on standard output).  XML is kept in memory until then: one
+ * document is a file, several are a folder. */
+typedef struct phl_sink phl_sink;
+
+PHL_API phl_status phl_sink_open(const char *path, const phl_write_options *options,
+                                 phl_sink **sink, phl_error *error);
+PHL_API void phl_sink_free(phl_sink *sink);
+PHL_API phl_status phl_sink_write(phl_sink *sink, const phl_forest *block, phl_error *error);
+PHL_API phl_status phl_sink_finish(phl_sink *sink, phl_error *error); /* once */
+
+/* phl_forest_write into memory (free with phl_free); not for XML of more than one tree. */
 PHL_API phl_status phl_forest_write_memory(const phl_forest *forest,
                                            const phl_write_options *options, char **text,
                                            size_t *size, phl_error *error);
@@ -777,29 +788,38 @@ typedef struct phl_name_measure {
     double entropy_bits; /* H2(true | predicted = this); 0 when it was never predicted */
 } phl_name_measure;
 
-/* Predictions held against the truth.  Items whose truth is not known do not enter.  When n is 0
- * every figure is NaN and the matrix is all 0. */
-typedef struct phl_evaluation {
-    uint64_t n;
-    uint64_t unseen;       /* items whose truth is outside what can be predicted: always wrong */
-    double accuracy;       /* fraction */
-    double accuracy_drawn; /* of labels drawn at random; NaN if none were drawn */
+/* One prediction for each item, held against the truth. */
+typedef struct phl_confusion {
+    double accuracy; /* fraction */
     double
         entropy_bits; /* the paper's: sum over predicted p of (n_p / n) H2(true | predicted = p) */
-    double predictive_entropy_bits; /* mean entropy of the predictive distributions */
-    double log_loss;            /* nats: mean -log p(truth), an unseen label costing -log p(unseen);
-                                   +inf when some truth had probability 0.  Classification has no
-                                   p(unseen): there trees of unseen classes are left out of the
-                                   mean, NaN when nothing remains */
-    size_t n_names;             /* what can be predicted, and if unseen > 0 one more, last,
-                                   named "(unseen)", whose column is 0 */
-    char **names;               /* [n_names] */
-    uint64_t *confusion;        /* [n_names][n_names], true by rows, predicted by columns */
+    uint64_t *counts; /* [n_names][n_names], true by rows, predicted by columns */
     phl_name_measure *measures; /* [n_names] */
+} phl_confusion;
+
+/* Predictions held against the truth.  Items whose truth is not known do not enter.  When n is 0
+ * every figure is NaN and the matrices are all 0.  Several models: each figure is the mean of
+ * theirs, weighted by items. */
+typedef struct phl_evaluation {
+    uint64_t n;
+    uint64_t unseen; /* items whose truth is outside what can be predicted: always wrong */
+    size_t n_names;  /* what can be predicted, and if unseen > 0 one more, last, named "(unseen)",
+                        whose columns are 0 */
+    char **names;    /* [n_names] */
+    phl_confusion *best;            /* of the most probable names */
+    phl_confusion *drawn;           /* of names drawn at random; NULL: none were */
+    double predictive_entropy_bits; /* mean entropy of the predictive distributions */
+    double log_loss;                /* nats: mean -log p(truth), an unseen label costing
+                                       -log p(unseen); +inf when some truth had probability 0.
+                                       Classification has no p(unseen): there trees of unseen
+                                       classes are left out of the mean, NaN when nothing remains */
 } phl_evaluation;
 
-/* Release what an evaluation holds; a zeroed one is fine. */
-PHL_API void phl_evaluation_clear(phl_evaluation *evaluation);
+PHL_API void phl_evaluation_free(phl_evaluation *evaluation);
+
+/* From a confusion matrix [n][n]: the mean of H2(true | predicted), in bits, over all predictions
+ * or those of one name (SIZE_MAX: all); NaN without any. */
+PHL_API double phl_confusion_entropy(const uint64_t *counts, size_t n, size_t name);
 
 /* Mean and sample standard deviation (divisor n - 1).  sd is 0 for n = 1; both are NaN for n = 0.
  */
@@ -817,7 +837,7 @@ typedef struct phl_classify_options {
     bool structure;        /* true: the shape term counts too */
     phl_class_prior prior; /* PHL_PRIOR_UNIFORM */
     int threads;           /* 0: all cores */
-    phl_report_fn report;  /* a note when trees have probability 0 under every class */
+    phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
 } phl_classify_options;
@@ -826,41 +846,29 @@ typedef struct phl_classify_options {
     phl_classify_options_init_sized((options), sizeof *(options))
 PHL_API void phl_classify_options_init_sized(phl_classify_options *options, size_t size);
 
-/* log p(class | tree) into log_posterior [trees][phl_run_classes(run)], likelihoods averaged over
- * draws in probability space.  Equal trees are scored once.  A tree of probability 0 under every
- * class gets the class prior, and report gets one note with their number.  PHL_ERR_ARGUMENT when
- * the run was not trained per class. */
-PHL_API phl_status phl_classify(const phl_run *run, const phl_forest *forest,
-                                const phl_classify_options *options, double *log_posterior,
-                                phl_error *error);
+/* The classes of a tree; K = phl_run_classes(run). */
+typedef struct phl_classified_tree {
+    size_t best;                  /* the class of the highest posterior (the first of equals) */
+    const double *log_posterior;  /* [K] log p(class | tree) */
+    const double *log_likelihood; /* [K] log p(tree | class), averaged over draws in probability
+                                     space */
+    bool possible; /* false: probability 0 under every class; the posterior is the class prior */
+} phl_classified_tree;
 
-/* The class of the highest posterior (the first of equals). */
-PHL_API size_t phl_classify_best(const double *log_posterior, size_t n_classes);
+typedef phl_status (*phl_classify_fn)(const phl_tree_at *at, const phl_classified_tree *classified,
+                                      void *context, phl_error *error);
 
-/* Hold posteriors from phl_classify against the classes of the forest; trees without class do not
- * enter. */
-PHL_API phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *forest,
-                                         const double *log_posterior, phl_evaluation *evaluation,
-                                         phl_error *error);
-
-/* The same for a forest that comes in blocks (section 6): posteriors block by block, the note and
- * the evaluation for all of them together, as if they were one forest.  What options point to and
- * the run must outlive the classifier. */
-typedef struct phl_classifier phl_classifier;
-
-PHL_API phl_status phl_classifier_create(const phl_run *run, const phl_classify_options *options,
-                                         phl_classifier **classifier, phl_error *error);
-PHL_API void phl_classifier_free(phl_classifier *classifier);
-
-/* log_posterior [trees of the block][classes]. */
-PHL_API phl_status phl_classifier_add(phl_classifier *classifier, const phl_forest *block,
-                                      double *log_posterior, phl_error *error);
-
-/* Once all blocks were added; `evaluation` may be NULL. */
-PHL_API phl_status phl_classifier_finish(phl_classifier *classifier, phl_evaluation *evaluation,
-                                         phl_error *error);
+/* Classify trees, and hold that against the classes they have.  class_index in what `each` is given
+ * is `best`.  `each` and `evaluation` (over the trees that have a class) may be NULL.
+ * PHL_ERR_ARGUMENT when the run was not trained per class. */
+PHL_API phl_status phl_classify(const phl_run *run, phl_source *source,
+                                const phl_classify_options *options, phl_classify_fn each,
+                                phl_evaluation **evaluation, phl_error *error);
 
 /* ---- Labelling ---- */
+
+/* Given a block of trees that a task has made, in the order of the source. */
+typedef phl_status (*phl_forest_fn)(const phl_forest *block, void *context, phl_error *error);
 
 typedef struct phl_label_options {
     size_t size;   /* set by init */
@@ -868,23 +876,27 @@ typedef struct phl_label_options {
                       probability and evaluate; 1: hide all */
     bool no_draw;  /* leave drawn labels out (they cost about as much as the predictions) */
     uint64_t seed; /* 42: for hiding and for drawn labels */
-    int threads;   /* 0: all cores */
-    phl_report_fn report; /* a note when trees have probability 0 */
+    phl_forest_fn filled;   /* the trees with every unknown label, after hiding, filled in: by the
+                               most probable one or, with fill_drawn, the drawn one.  Classes,
+                               weights, ids and sources are kept.  NULL: not wanted */
+    bool fill_drawn;        /* false */
+    const char *class_name; /* NULL: the class of each tree */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;
     phl_cancel_fn cancel;
-    void *context; /* for all callbacks */
+    void *context;
 } phl_label_options;
 
 #define phl_label_options_init(options) phl_label_options_init_sized((options), sizeof *(options))
 PHL_API void phl_label_options_init_sized(phl_label_options *options, size_t size);
 
-/* One tree with its labels filled in; arrays are node by node in pre-order and borrowed for the
- * duration of the call.  Labels are numbered as the run numbers them, truth as the forest does.
- * Nodes that are not filled in repeat their known label (-1 if the run does not know it). */
+/* One tree with its labels filled in; arrays are node by node in pre-order.  Labels are numbered as
+ * the run numbers them, truth as the block does.  Nodes that are not filled in repeat their known
+ * label (-1 if the run does not know it). */
 typedef struct phl_labelled_tree {
-    size_t tree;
     size_t n;                  /* nodes */
     size_t n_filled;           /* nodes whose label was predicted: unknown or hidden */
-    const int32_t *truth;      /* [n] label in the forest, or PHL_UNKNOWN */
+    const int32_t *truth;      /* [n] label in the block, or PHL_UNKNOWN */
     const bool *hidden;        /* [n] known, but hidden */
     const bool *filled;        /* [n] hidden or unknown */
     const int32_t *best;       /* [n] most probable label (the first of equals) */
@@ -896,35 +908,28 @@ typedef struct phl_labelled_tree {
                       alone */
 } phl_labelled_tree;
 
-/* Given every tree, in order; a status other than PHL_OK stops the call, which returns it. */
-typedef phl_status (*phl_labelled_fn)(const phl_labelled_tree *labelled, void *context,
-                                      phl_error *error);
+typedef phl_status (*phl_label_fn)(const phl_tree_at *at, const phl_labelled_tree *labelled,
+                                   void *context, phl_error *error);
 
-/* Fill in the labels of a forest.  Predictives: sum_d p_d(x_u, x_known) / sum_d p_d(x_known).
- * Drawn: a draw of the model given the known labels, its hidden states, then labels.  `labelled`
- * and `evaluation` (over the hidden labels; n and n_names are 0 when hide is 0) may be NULL.  With
- * one, M may be 20,000 at most (PHL_ERR_LIMIT): confusion matrices are square.  When M is 0 every
- * filled label is -1. */
-PHL_API phl_status phl_label(const phl_model *model, const phl_forest *forest,
-                             const phl_label_options *options, phl_labelled_fn labelled,
-                             phl_evaluation *evaluation, phl_error *error);
-
-/* The forest with every unknown label (after hiding) replaced by the drawn or the most probable
- * one; classes, weights, ids and sources are kept. */
-PHL_API phl_status phl_label_forest(const phl_model *model, const phl_forest *forest,
-                                    const phl_label_options *options, bool drawn,
-                                    phl_forest **filled, phl_error *error);
+/* Fill in labels.  Predictives: sum_d p_d(x_u, x_known) / sum_d p_d(x_known).  Drawn: a draw of the
+ * model given the known labels, its hidden states, then labels.  `each` and `evaluation` (over the
+ * hidden labels; n and n_names are 0 when hide is 0) may be NULL.  With one, M may be 20,000 at
+ * most (PHL_ERR_LIMIT): confusion matrices are square.  When M is 0 every filled label is -1. */
+PHL_API phl_status phl_label(const phl_run *run, phl_source *source,
+                             const phl_label_options *options, phl_label_fn each,
+                             phl_evaluation **evaluation, phl_error *error);
 
 /* ---- Sampling ---- */
 
 typedef struct phl_sample_options {
-    size_t size;          /* set by init */
-    uint64_t seed;        /* 42 */
-    size_t trees;         /* whole trees to make: 10 */
-    size_t max_nodes;     /* a whole tree that grows beyond is thrown away: 10,000 */
-    size_t max_attempts;  /* PHL_ERR_LIMIT when a tree was thrown away so often: 1,000 */
-    int threads;          /* 0: all cores */
-    phl_report_fn report; /* a note when trees were thrown away */
+    size_t size;            /* set by init */
+    uint64_t seed;          /* 42 */
+    size_t trees;           /* whole trees to make, of each class or that named: 10 */
+    size_t max_nodes;       /* a whole tree that grows beyond is thrown away: 10,000 */
+    size_t max_attempts;    /* PHL_ERR_LIMIT when a tree was thrown away so often: 1,000 */
+    const char *class_name; /* NULL: every class; for shapes, the class of each */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;   /* a note when trees were thrown away */
     phl_cancel_fn cancel;
     void *context;
 } phl_sample_options;
@@ -932,16 +937,14 @@ typedef struct phl_sample_options {
 #define phl_sample_options_init(options) phl_sample_options_init_sized((options), sizeof *(options))
 PHL_API void phl_sample_options_init_sized(phl_sample_options *options, size_t size);
 
-/* Every tree of `shapes` with labels drawn anew (those it has are not looked at) from one draw of
- * the model, picked at random a tree.  Classes, weights, ids and sources are kept. */
-PHL_API phl_status phl_sample_labels(const phl_model *model, const phl_forest *shapes,
-                                     const phl_sample_options *options, phl_forest **forest,
-                                     phl_error *error);
-
-/* Whole trees: shapes from the shape model, then labels.  Trees are of the model's class, if any.
- * Tree i does not depend on how many are made.  *rejected (may be NULL): shapes thrown away. */
-PHL_API phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *options,
-                                    phl_forest **forest, uint64_t *rejected, phl_error *error);
+/* Trees drawn from the models of a run, in blocks.
+ * With shapes: each of them with labels drawn anew (those it has are not looked at) from one draw
+ * of its model, picked at random.  Classes, weights, ids and sources are kept. Without (NULL):
+ * whole trees, class by class, with shapes from the shape model.  They are of their model's class,
+ * if it has one.  Tree i of a class does not depend on how many are made. */
+PHL_API phl_status phl_sample(const phl_run *run, phl_source *shapes,
+                              const phl_sample_options *options, phl_forest_fn each,
+                              phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
  * 12. Folds and cross-validation
@@ -969,16 +972,17 @@ typedef struct phl_evaluate_progress {
 typedef void (*phl_evaluate_progress_fn)(const phl_evaluate_progress *progress, void *context);
 
 typedef struct phl_evaluate_options {
-    size_t size;             /* set by init */
-    phl_train_options train; /* how to train; its states and callbacks are not looked at.  per_class
-                                (true by default here): classify; else: held-out likelihood */
-    const uint32_t *states;  /* [n_states] the values of C to choose from; */
-    size_t n_states;         /* 0: train.states alone */
-    const uint32_t *fold;    /* [trees] 0-based fold of every tree; NULL: phl_folds_make with
-                                train.seed */
-    size_t n_folds;          /* 10 */
-    bool structure;          /* true */
-    phl_class_prior prior;   /* PHL_PRIOR_UNIFORM */
+    size_t size;                    /* set by init */
+    const phl_train_options *train; /* how to train; its states (but see below) and callbacks are
+                                       not looked at.  per_class: classify; else: held-out
+                                       likelihood.  NULL: the defaults, per class */
+    const uint32_t *states;         /* [n_states] the values of C to choose from; */
+    size_t n_states;                /* 0: train->states alone */
+    const uint32_t *fold;           /* [trees] 0-based fold of every tree; NULL: phl_folds_make with
+                                       train->seed */
+    size_t n_folds;                 /* 10 */
+    bool structure;                 /* true */
+    phl_class_prior prior;          /* PHL_PRIOR_UNIFORM */
     phl_evaluate_progress_fn progress;
     phl_report_fn report;
     phl_cancel_fn cancel;
@@ -1004,7 +1008,7 @@ typedef struct phl_choice_result {
     /* Mean and sample sd over the folds. */
     double accuracy_mean, accuracy_sd, entropy_mean, entropy_sd, log_loss_mean, log_loss_sd;
     double log_likelihood_mean, log_likelihood_sd; /* per node */
-    phl_evaluation pooled;                         /* all folds together; zeroed without classes */
+    phl_evaluation *pooled;                        /* all folds together; NULL without classes */
 } phl_choice_result;
 
 typedef struct phl_cross_validation {
@@ -1018,8 +1022,8 @@ typedef struct phl_cross_validation {
 /* For every C and fold: train on the other folds (with an alphabet of their own, so that labels may
  * be unseen), test on the fold. */
 PHL_API phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
-                                      phl_cross_validation *result, phl_error *error);
-PHL_API void phl_cross_validation_clear(phl_cross_validation *result);
+                                      phl_cross_validation **result, phl_error *error);
+PHL_API void phl_cross_validation_free(phl_cross_validation *result);
 
 /* ---------------------------------------------------------------------------------------------
  * 13. Diagnosis

@@ -9,7 +9,7 @@ struct phl_source {
     const phl_forest *forest;  /* NULL: there is a reader */
     bool given;                /* the forest was */
     phl_forest_reader *reader; /* NULL: there is a forest */
-    phl_forest *block; /* from the reader, at hand */
+    phl_forest *block;         /* from the reader, at hand */
 };
 
 /* A source that takes over a reader, on failure too. */
@@ -78,8 +78,7 @@ phl_status phl_source_next(phl_source *source, const phl_forest **block, phl_err
     source->block = NULL;
     size_t trees = 0, size = 0;
     phl_forest_reader_bounds(source->reader, &trees, &size);
-    phl_status status =
-        phl_forest_reader_next(source->reader, trees, size, &source->block, error);
+    phl_status status = phl_forest_reader_next(source->reader, trees, size, &source->block, error);
     if (status == PHL_OK) {
         *block = source->block;
     }

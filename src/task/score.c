@@ -60,8 +60,8 @@ static phl_status score_trees(const struct scoring *work, struct lot *lot, phl_e
     if (lot->labels == NULL || (work->options->structure && lot->both == NULL)) {
         return PHL_ERR_MEMORY;
     }
-    return phl_average_scores(&lot->prepared, lot->models, lot->n_models, use->threads,
-                              use->cancel, use->context, lot->labels, lot->both, error);
+    return phl_average_scores(&lot->prepared, lot->models, lot->n_models, use->threads, use->cancel,
+                              use->context, lot->labels, lot->both, error);
 }
 
 /* Sessions share what memory there is for upward passes. */
@@ -72,9 +72,8 @@ static phl_status open_sessions(const struct scoring *work, struct lot *lot, siz
     phl_status status =
         lot->sessions == NULL ? PHL_ERR_MEMORY : phl_walk_create(lot->forest, &lot->walk, error);
     for (size_t m = 0; status == PHL_OK && m < lot->n_models; m++) {
-        status =
-            phl_session_create_within(&lot->models[m], lot->forest, work->use.threads,
-                                      phl_session_memory() / n_sessions, &lot->sessions[m], error);
+        status = phl_session_create(&lot->models[m], lot->forest, work->use.threads,
+                                    phl_session_memory() / n_sessions, &lot->sessions[m], error);
     }
     return status;
 }

@@ -66,8 +66,8 @@ static phl_status run_passes(phl_session *session, uint64_t bytes, phl_error *er
     return status;
 }
 
-phl_status phl_session_create_within(const phl_model *model, const phl_forest *forest, int threads,
-                                     uint64_t bytes, phl_session **session, phl_error *error)
+phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
+                              uint64_t bytes, phl_session **session, phl_error *error)
 {
     phl_status status = phl_check_draws(model, error);
     if (status != PHL_OK) {
@@ -105,12 +105,6 @@ phl_status phl_session_create_within(const phl_model *model, const phl_forest *f
     }
     *session = made;
     return PHL_OK;
-}
-
-phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
-                              phl_session **session, phl_error *error)
-{
-    return phl_session_create_within(model, forest, threads, phl_session_memory(), session, error);
 }
 
 void phl_session_free(phl_session *session)

@@ -1,7 +1,7 @@
 /* session.h - a forest prepared for one model, to ask about its trees one by one.
  *
  * Upward passes take most memory: n x C numbers and more a draw.  They are kept as long as they fit
- * a quarter of the machine's memory (the first always is); a pass that did not fit is run again
+ * the bytes given (the first always is); a pass that did not fit is run again
  * when it is asked for and then stays until another such one is.  Results do not depend on which
  * passes are kept.  Loops over many trees should therefore have the draws outermost.
  */
@@ -27,16 +27,14 @@ typedef struct phl_session {
     size_t work_capacity;
 } phl_session;
 
-/* Model and forest are borrowed.  threads: 0 = all cores. */
+/* Model and forest are borrowed.  threads: 0 = all cores.  bytes: for upward passes; the first is
+ * kept in any case. */
 phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
-                              phl_session **session, phl_error *error);
+                              uint64_t bytes, phl_session **session, phl_error *error);
 void phl_session_free(phl_session *session);
 
 /* Bytes for the upward passes of all sessions at a time: a quarter of the machine's memory. */
 uint64_t phl_session_memory(void);
-/* A session with a limit of its own for its upward passes; 0: keep no more than the first. */
-phl_status phl_session_create_within(const phl_model *model, const phl_forest *forest, int threads,
-                                     uint64_t bytes, phl_session **session, phl_error *error);
 
 /* The upward pass of a draw, kept or run again. */
 phl_status phl_session_upward(phl_session *session, size_t draw, const phl_upward **upward,

@@ -17,16 +17,17 @@
  * ------------------------------------------------------------------------------------------- */
 
 phl_status phl_use_begin(phl_use *use, const phl_run *run, phl_source *source,
-                          const char *class_name, int threads, phl_report_fn report,
-                          phl_cancel_fn cancel, void *context, phl_error *error)
+                         const char *class_name, int threads, phl_report_fn report,
+                         phl_cancel_fn cancel, void *context, phl_error *error)
 {
     *use = (phl_use){.run = run,
-                       .source = source,
-                       .named = SIZE_MAX,
-                       .threads = threads,
-                       .report = report,
-                       .cancel = cancel,
-                       .context = context};
+                     .source = source,
+                     .named = SIZE_MAX,
+                     .threads = threads,
+                     .report = report,
+                     .cancel = cancel,
+                     .context = context};
+    use->count_unseen = report != NULL;
     phl_unseen_init(&use->unseen);
     use->ordinal = phl_alloc_zero(run->n_models, sizeof *use->ordinal, error);
     phl_status status = use->ordinal == NULL ? PHL_ERR_MEMORY : PHL_OK;
@@ -59,7 +60,7 @@ phl_status phl_use_next(phl_use *use, phl_error *error)
     if (status != PHL_OK || use->block == NULL) {
         return status;
     }
-    if (use->report != NULL) {
+    if (use->count_unseen) {
         status = phl_unseen_add(&use->unseen, use->run, use->block, error);
     }
     return status == PHL_OK ? phl_walk_create(use->block, &use->walk, error) : status;
@@ -76,8 +77,11 @@ void phl_use_clear(phl_use *use)
 
 phl_tree_at phl_use_at(const phl_use *use, size_t tree, size_t model)
 {
-    return (phl_tree_at){
-        .block = use->block, .tree = tree, .number = use->first + tree, .class_index = model};
+    return (phl_tree_at){.block = use->block,
+                         .tree = tree,
+                         .number = use->first + tree,
+                         .class_index = model,
+                         .walk = use->walk};
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -146,8 +150,7 @@ static const char *list_classes(const phl_run *run, char *out)
     return out;
 }
 
-phl_status phl_use_find_class(const phl_run *run, const char *name, size_t *model,
-                               phl_error *error)
+phl_status phl_use_find_class(const phl_run *run, const char *name, size_t *model, phl_error *error)
 {
     char names[NAMES_SIZE], shown[PHL_EXCERPT_SIZE];
     phl_excerpt(name, strlen(name), shown);
@@ -292,7 +295,7 @@ phl_status phl_portions_finish(phl_use *use, const phl_portions *portions, phl_e
         use->ordinal[portions->portions[i].model->class_index] += portions->portions[i].n;
     }
     return portions->n_trees < use->block->n_trees ? no_model(use, portions->n_trees, error)
-                                                    : PHL_OK;
+                                                   : PHL_OK;
 }
 
 void phl_portions_clear(phl_portions *portions)

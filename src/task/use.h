@@ -31,14 +31,15 @@ typedef struct phl_use {
     phl_walk *walk;          /* over it, for callbacks */
     size_t first;            /* number of its first tree */
     size_t *ordinal;         /* [models] trees of each in the blocks before */
+    bool count_unseen;       /* labels never seen are counted, and told */
     phl_unseen unseen;
     phl_noted impossible;
 } phl_use;
 
 /* Options that all tasks have.  class_name NULL: the model of a tree's class. */
 phl_status phl_use_begin(phl_use *use, const phl_run *run, phl_source *source,
-                          const char *class_name, int threads, phl_report_fn report,
-                          phl_cancel_fn cancel, void *context, phl_error *error);
+                         const char *class_name, int threads, phl_report_fn report,
+                         phl_cancel_fn cancel, void *context, phl_error *error);
 /* The next block, and what it holds that is counted. */
 phl_status phl_use_next(phl_use *use, phl_error *error);
 /* Once all trees were handled: a note on labels never seen. */
@@ -53,7 +54,7 @@ phl_status phl_use_count(const phl_use *use, phl_noted *noted, size_t tree, phl_
 
 /* Number of the class of that name in a run trained per class; otherwise an error says why not. */
 phl_status phl_use_find_class(const phl_run *run, const char *name, size_t *model,
-                               phl_error *error);
+                              phl_error *error);
 
 /* PHL_ERR_CANCELLED when the caller wants to stop. */
 phl_status phl_use_check_cancel(const phl_use *use, phl_error *error);
