@@ -68,7 +68,7 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
     default:
         break;
     }
-    if (database->writing) {
+    if (database->writing && (code & 0xff) != SQLITE_CORRUPT) {
         return raise_writing(database, code, error);
     }
     switch (code & 0xff) {

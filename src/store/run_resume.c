@@ -215,7 +215,6 @@ static phl_status restore_task(struct resumption *r, phl_task *task, phl_error *
 static phl_status announce(struct resumption *r, const phl_run *run, phl_error *error)
 {
     phl_database *database = &r->writer.database;
-    phl_digest *digest = &r->writer.digests[PHL_SECTION_MODELS];
     sqlite3_stmt *update = NULL;
     phl_status status = phl_database_begin(database, error);
     if (status != PHL_OK) {
@@ -233,10 +232,8 @@ static phl_status announce(struct resumption *r, const phl_run *run, phl_error *
             phl_database_execute(database, "UPDATE class SET stop_reason = 'interrupted'", error);
     }
     if (status == PHL_OK) {
-        status = phl_section_digest(database, PHL_SECTION_MODELS, digest, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_section_seal(database, PHL_SECTION_MODELS, digest, error);
+        status = phl_section_renew(database, PHL_SECTION_MODELS,
+                                   &r->writer.digests[PHL_SECTION_MODELS], error);
     }
     return phl_database_end(database, status, error);
 }
@@ -328,7 +325,7 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
         status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
                             "the run holds no checkpoint to go on from");
     }
-    return status;
+    return status == PHL_OK ? phl_schema_walk(&r->database, error) : status;
 }
 
 static phl_status go_on(struct resumption *r, const phl_resume_options *options, phl_run **run,

@@ -196,13 +196,6 @@ static phl_status write_trace(const phl_database *database, const phl_run *run, 
     return status;
 }
 
-static phl_status seal(phl_database *database, phl_section section, phl_error *error)
-{
-    phl_digest digest;
-    phl_status status = phl_section_digest(database, section, &digest, error);
-    return status == PHL_OK ? phl_section_seal(database, section, &digest, error) : status;
-}
-
 phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_forest *forest,
                          phl_error *error)
 {
@@ -216,7 +209,7 @@ phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_f
         status = phl_forest_store(database, forest, error);
     }
     for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
-        status = seal(database, (phl_section)section, error);
+        status = phl_section_renew(database, (phl_section)section, NULL, error);
     }
     return status;
 }
@@ -238,7 +231,7 @@ phl_status phl_run_rewrite(phl_database *database, const phl_run *run, phl_error
         status = write_trace(database, run, error);
     }
     if (status == PHL_OK) {
-        status = seal(database, PHL_SECTION_MODELS, error);
+        status = phl_section_renew(database, PHL_SECTION_MODELS, NULL, error);
     }
-    return status == PHL_OK ? seal(database, PHL_SECTION_TRACE, error) : status;
+    return status == PHL_OK ? phl_section_renew(database, PHL_SECTION_TRACE, NULL, error) : status;
 }

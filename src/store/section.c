@@ -134,6 +134,17 @@ phl_status phl_section_seal(const phl_database *database, phl_section section,
     return status;
 }
 
+phl_status phl_section_renew(phl_database *database, phl_section section, phl_digest *digest,
+                             phl_error *error)
+{
+    phl_digest made;
+    phl_status status = phl_section_digest(database, section, &made, error);
+    if (status == PHL_OK && digest != NULL) {
+        *digest = made;
+    }
+    return status == PHL_OK ? phl_section_seal(database, section, &made, error) : status;
+}
+
 phl_status phl_section_verify(phl_database *database, phl_section section, phl_error *error)
 {
     phl_digest digest;

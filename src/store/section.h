@@ -33,6 +33,9 @@ phl_status phl_section_digest(phl_database *database, phl_section section, phl_d
 /* Writing: say that this is the digest. */
 phl_status phl_section_seal(const phl_database *database, phl_section section,
                             const phl_digest *digest, phl_error *error);
+/* Both: digest the rows anew and say so.  The digest is handed out as well, unless NULL. */
+phl_status phl_section_renew(phl_database *database, phl_section section, phl_digest *digest,
+                             phl_error *error);
 /* Reading: compare. */
 phl_status phl_section_verify(phl_database *database, phl_section section, phl_error *error);
 
