@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "store/checkpoint.h"
 #include "train/train_options.h"
 
@@ -281,10 +282,14 @@ static phl_status save(const phl_task *task, const phl_task_state *state, void *
  * The call
  * ------------------------------------------------------------------------------------------- */
 
-void phl_resume_options_init(phl_resume_options *options)
+static const phl_resume_options defaults = {
+    .size = sizeof(phl_resume_options),
+    .checkpoint_seconds = 30.0,
+};
+
+void phl_resume_options_init_sized(phl_resume_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->checkpoint_seconds = 30.0;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* Everything there is to know from the file; *finished: nothing is left to do. */
@@ -355,13 +360,16 @@ static phl_status tidy(struct resumption *r, phl_error *error)
 phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
                       phl_error *error)
 {
-    phl_resume_options defaults;
-    phl_resume_options_init(&defaults);
-    options = options == NULL ? &defaults : options;
+    phl_resume_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_resume", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     struct resumption r = {.path = path, .writer = {.path = path, .lock = -1}};
     phl_run *made = NULL;
     bool finished = false;
-    phl_status status = phl_run_lock(path, &r.writer.lock, error);
+    status = phl_run_lock(path, &r.writer.lock, error);
     if (status == PHL_OK) {
         status = look(&r, options, &finished, error);
     }

@@ -2,7 +2,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/options.h"
 #include "store/checkpoint.h"
+#include "train/train_options.h"
 
 /* ---------------------------------------------------------------------------------------------
  * The writer
@@ -210,10 +212,14 @@ phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl
  * Training into a file
  * ------------------------------------------------------------------------------------------- */
 
-void phl_file_options_init(phl_file_options *options)
+static const phl_file_options defaults = {
+    .size = sizeof(phl_file_options),
+    .checkpoint_seconds = 30.0,
+};
+
+void phl_file_options_init_sized(phl_file_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->checkpoint_seconds = 30.0;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* What makes writing impossible is better known before the first iteration. */
@@ -241,19 +247,25 @@ phl_status phl_train_file(const phl_forest *forest, const phl_train_options *opt
                           const phl_file_options *file, const char *path, phl_run **run,
                           phl_error *error)
 {
-    phl_file_options defaults;
-    phl_file_options_init(&defaults);
-    file = file == NULL ? &defaults : file;
+    phl_train_options training;
+    phl_file_options keeping;
+    phl_status status = phl_train_options_take(options, &training, error);
+    if (status == PHL_OK) {
+        status = phl_options_take(&keeping, &defaults, sizeof defaults, file, "phl_file", error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
     phl_run_writer writer = {.path = path,
-                             .replace = file->replace,
-                             .forest = file->no_embed ? NULL : forest,
+                             .replace = keeping.replace,
+                             .forest = keeping.no_embed ? NULL : forest,
                              .lock = -1};
     phl_keeper keeper = {
-        .seconds = file->checkpoint_seconds, .save = phl_run_writer_save, .context = &writer};
+        .seconds = keeping.checkpoint_seconds, .save = phl_run_writer_save, .context = &writer};
     phl_run *made = NULL;
-    phl_status status = check_path(&writer, error);
+    status = check_path(&writer, error);
     if (status == PHL_OK) {
-        status = phl_train_kept(forest, options, NULL, 0, &keeper, &made, error);
+        status = phl_train_kept(forest, &training, NULL, 0, &keeper, &made, error);
     }
     if (status == PHL_OK) {
         status = phl_run_writer_finish(&writer, made, error);

@@ -1,4 +1,4 @@
-/* diagnose.c - can a run be trusted?  (DESIGN sections 4 and 6)
+/* diagnose.c - can a run be trusted?
  *
  * Contents: options and names, how the run was made, the classes.
  */
@@ -7,14 +7,19 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "task/diagnosis.h"
 
 /* ---- options and names ---- */
 
-void phl_diagnose_options_init(phl_diagnose_options *options)
+static const phl_diagnose_options defaults = {
+    .size = sizeof(phl_diagnose_options),
+    .class_index = SIZE_MAX,
+};
+
+void phl_diagnose_options_init_sized(phl_diagnose_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->class_index = SIZE_MAX;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 const char *phl_verdict_name(phl_verdict verdict)
@@ -109,9 +114,13 @@ static phl_status diagnose_class(const phl_model *model, const phl_plan *plan, b
 phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
                         phl_diagnosis *diagnosis, phl_error *error)
 {
-    phl_diagnose_options defaults;
-    phl_diagnose_options_init(&defaults);
-    options = options != NULL ? options : &defaults;
+    phl_diagnose_options own;
+    phl_status status =
+        phl_options_take(&own, &defaults, sizeof own, options, "phl_diagnose", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     bool all = options->class_index == SIZE_MAX;
     if (!all && options->class_index >= run->n_models) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "class %zu of %zu", options->class_index,
@@ -120,7 +129,7 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
     phl_plan plan = read_plan(run);
     phl_diagnosis made = {.learner = plan.gibbs ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM};
     made.classes = phl_alloc_zero(all ? run->n_models : 1, sizeof *made.classes, error);
-    phl_status status = made.classes == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    status = made.classes == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < run->n_models; i++) {
         if (all || i == options->class_index) {
             phl_class_diagnosis *of_class = &made.classes[made.n_classes++];
