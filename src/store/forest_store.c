@@ -328,11 +328,11 @@ phl_status phl_forest_load(phl_database *database, phl_forest **forest, phl_erro
 {
     phl_directory directory;
     phl_forest *made = NULL;
-    phl_status status = phl_part_verify(database, PHL_PART_FOREST, error);
+    phl_status status = phl_section_verify(database, PHL_SECTION_FOREST, error);
     if (status != PHL_OK) {
         return status;
     }
-    status = phl_directory_read(database, "forest", PHL_SELECT_FOREST, &directory, error);
+    status = phl_directory_read(database, PHL_TABLE_FOREST, &directory, error);
     if (status == PHL_OK && directory.count > 0) {
         struct loader loader = {database, &directory, {NULL, 0, 0}};
         made = phl_alloc_zero(1, sizeof *made, error);
