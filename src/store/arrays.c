@@ -160,7 +160,7 @@ static phl_status read_dtype(phl_database *database, sqlite3_stmt *statement, ph
     if (status != PHL_OK) {
         return status;
     }
-    for (int i = PHL_BYTES; i <= PHL_FLOAT64; i++) {
+    for (int i = PHL_UINT8; i <= PHL_FLOAT64; i++) {
         if (strcmp(name, dtypes[i].name) == 0) {
             *dtype = (phl_dtype)i;
             return PHL_OK;

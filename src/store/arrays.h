@@ -10,8 +10,6 @@
 
 #define PHL_ARRAY_PART ((size_t)1 << 26)
 
-typedef enum phl_dtype { PHL_BYTES = 1, PHL_INT32, PHL_UINT32, PHL_UINT64, PHL_FLOAT64 } phl_dtype;
-
 const char *phl_dtype_name(phl_dtype dtype); /* "uint8", "int32", ... */
 size_t phl_dtype_width(phl_dtype dtype);     /* bytes an element */
 

@@ -6,7 +6,6 @@
 #ifndef PHL_STORE_RUN_FILE_H
 #define PHL_STORE_RUN_FILE_H
 
-#include "base/text.h"
 #include "model/run.h"
 #include "store/arrays.h"
 #include "store/section.h"
@@ -54,10 +53,6 @@ phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, phl_m
                              phl_error *error);
 
 /* ---- One draw: draw_store.c ------------------------------------------------------------------ */
-
-/* Shape of a table as stored and shown, "[3,10]", terminated, appended to `shape`. */
-phl_status phl_table_shape(const phl_params *params, const phl_table *table, phl_text *shape,
-                           phl_error *error);
 
 #define PHL_INSERT_TENSOR                                                                          \
     "INSERT INTO tensor (model, name, slot, part, dtype, shape, checksum, data) "                  \

@@ -406,7 +406,7 @@ static phl_status read_trace(phl_database *database, phl_run *run, phl_error *er
         status = read_trace_row(database, select, run, error);
     }
     (void)sqlite3_finalize(select);
-    return status;
+    return status == PHL_OK ? phl_trace_order(run, error) : status;
 }
 
 /* ---------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "store/run_file.h"
 
 bool phl_key_is_reserved(const char *key)
