@@ -88,8 +88,9 @@ static int print_models(const cli_arguments *parsed, const phl_run *run, const j
     for (size_t i = first; i < last; i++) {
         size_t draw = 0;
         if (phl_model_draws(phl_run_model(run, i)) == 0) {
-            printf("\nclass %s: not trained, training was interrupted before\n",
-                   phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+            printf("\nclass ");
+            text_put(stdout, phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+            printf(": not trained, training was interrupted before\n");
             continue;
         }
         if (!choose_draw(parsed, phl_run_model(run, i), &draw, &code)) {
