@@ -5,6 +5,7 @@
 #define PHLOEM_CLI_ROWS_H
 
 #include "args/options.h"
+#include "base/placing.h"
 #include "print/terminal.h"
 
 /* Digits of a real number in TSV; JSON has all of them. */
@@ -37,8 +38,7 @@ void rows_cut(row_writer *rows);
 typedef struct result_file {
     FILE *file; /* to write to */
     const char *path;
-    char *target;    /* the same behind symbolic links */
-    char *temporary; /* beside the target; NULL: written to directly */
+    phl_placing placing;
 } result_file;
 
 /* Open a new file beside `path` ("-" is standard output), with the permissions of the old one; what
