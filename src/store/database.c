@@ -79,9 +79,8 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
                                "cannot open");
     case SQLITE_READONLY:
         return phl_raise_at(error, PHL_ERR_OPEN, position,
-                            "unless a program is at work on it, 'phloem resume' takes that back",
-                            "cannot open: an unfinished write lies beside the run, in the file of "
-                            "the same name with -journal");
+                            "let the program that wrote it finish or resume its work",
+                            "cannot open: an unfinished write lies beside the run");
     case SQLITE_IOERR:
         if (code != SQLITE_IOERR_SHORT_READ && code != SQLITE_IOERR_CORRUPTFS) {
             return phl_raise_errno(error, PHL_ERR_READ, cause != 0 ? cause : EIO, database->name,
@@ -196,37 +195,10 @@ phl_status phl_database_end(const phl_database *database, phl_status status, phl
  * readers, who must not play it back, would refuse the run. */
 #define NO_JOURNAL_FILE "PRAGMA journal_mode = MEMORY;"
 
-/* *folded: all of the log is in the file. */
-static int checkpoint(sqlite3 *db, bool *folded)
+void phl_database_fold(const phl_database *database)
 {
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, "PRAGMA wal_checkpoint(TRUNCATE)", -1, &statement, NULL);
-    if (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        /* busy, pages in the log (-1: there is none), pages of it that are in the file */
-        *folded = sqlite3_column_int(statement, 1) == sqlite3_column_int(statement, 2);
-        code = SQLITE_OK;
-    }
-    (void)sqlite3_finalize(statement);
-    return code;
-}
-
-phl_status phl_database_fold(const phl_database *database, phl_error *error)
-{
-    bool folded = false;
-    int code = checkpoint(database->db, &folded);
-    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
-        return phl_database_raise(database, code, error);
-    }
-    if (!folded) {
-        phl_position position = {database->name, 0, 0};
-        return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "keep the two together; when that program has ended, 'phloem resume' "
-                            "makes one file of them",
-                            "another program reads the run, so that its last results still lie "
-                            "beside it, in the file of the same name with -wal");
-    }
-    (void)sqlite3_exec(database->db, NO_JOURNAL_FILE, NULL, NULL, NULL);
-    return PHL_OK;
+    (void)sqlite3_exec(database->db, "PRAGMA wal_checkpoint(TRUNCATE);" NO_JOURNAL_FILE, NULL, NULL,
+                       NULL);
 }
 
 void phl_database_close(phl_database *database)
@@ -341,13 +313,6 @@ bool phl_database_has_log(const phl_database *database)
     struct stat info;
     const char *name = sqlite3_db_filename(database->db, "main");
     return name != NULL && stat(sqlite3_filename_wal(name), &info) == 0;
-}
-
-bool phl_database_has_moved(const phl_database *database)
-{
-    int moved = 0;
-    int code = sqlite3_file_control(database->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    return code == SQLITE_OK && moved != 0;
 }
 
 /* Open and look at the header.  A file that says it has a log but has none is taken as it is;
@@ -473,25 +438,5 @@ phl_status phl_database_open_writing(const char *path, phl_database *database, p
             database, NO_JOURNAL_FILE "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
             error);
     }
-    return status;
-}
-
-phl_status phl_database_settle(const char *path, const char *name, phl_error *error)
-{
-    phl_database database = {.name = name, .writing = true};
-    phl_status status = open_file(path, SQLITE_OPEN_READWRITE, &database, error);
-    if (status == PHL_OK) {
-        status = distrust(&database, error);
-    }
-    if (status == PHL_OK) {
-        /* Looking at it plays back a journal. */
-        int code = sqlite3_exec(database.db, "PRAGMA schema_version", NULL, NULL, NULL);
-        if (code == SQLITE_OK) {
-            status = phl_database_fold(&database, error);
-        } else if ((code & 0xff) != SQLITE_NOTADB && (code & 0xff) != SQLITE_CORRUPT) {
-            status = phl_database_raise(&database, code, error);
-        }
-    }
-    phl_database_close(&database);
     return status;
 }

@@ -45,13 +45,8 @@ phl_status phl_database_end(const phl_database *database, phl_status status, phl
 phl_status phl_database_spend(phl_database *database, uint64_t bytes, phl_error *error);
 /* Does a write-ahead log lie beside the file (behind symbolic links)? */
 bool phl_database_has_log(const phl_database *database);
-/* Fold the write-ahead log back into the one file.  Fails when somebody has been reading an older
- * state for some seconds: the log then stays, and belongs to the run. */
-phl_status phl_database_fold(const phl_database *database, phl_error *error);
-/* The same, and playing back a journal, for any database or what calls itself one. */
-phl_status phl_database_settle(const char *path, const char *name, phl_error *error);
-/* Is the file that is open no longer the one of its name? */
-bool phl_database_has_moved(const phl_database *database);
+/* Fold the write-ahead log back into the one file; put off as long as somebody reads. */
+void phl_database_fold(const phl_database *database);
 phl_status phl_database_execute(const phl_database *database, const char *sql, phl_error *error);
 
 /* Fine on a zeroed or half-opened database.  Statements must be finalised before. */

@@ -6,8 +6,6 @@
 #ifndef PHL_STORE_RUN_FILE_H
 #define PHL_STORE_RUN_FILE_H
 
-#include "base/placing.h"
-#include "base/text.h"
 #include "model/run.h"
 #include "store/arrays.h"
 #include "store/section.h"
@@ -38,23 +36,13 @@ phl_status phl_model_write(const phl_database *database, sqlite3_stmt *insert,
 phl_status phl_trace_write(const phl_database *database, sqlite3_stmt *insert, int64_t id,
                            const phl_trace_row *row, phl_error *error);
 
-/* ---- Who may write: run_lock.c --------------------------------------------------------------- */
+/* ---- Files: run_save.c ----------------------------------------------------------------------- */
 
 /* Take the right to train on a run file, which others may still read: *lock is a descriptor.  It
  * ends with phl_run_unlock or with the process.  Closing it drops SQLite's locks on the file, so
  * close databases first. */
 phl_status phl_run_lock(const char *path, int *lock, phl_error *error);
 void phl_run_unlock(int *lock); /* fine on -1 */
-/* Does `path` still name the file that is locked? */
-phl_status phl_run_check_lock(const char *path, int lock, phl_error *error);
-/* Take back a write that some program did not finish (a journal), in a file whose lock the caller
- * holds.  A log needs nothing: it belongs to the run. */
-phl_status phl_run_recover(const char *path, phl_error *error);
-/* Put a file that was written beside its name in the place of the file that `old_lock` locks, or,
- * with -1 or when that one is gone, where there is none. */
-phl_status phl_run_put(phl_placing *placing, int old_lock, phl_error *error);
-
-/* ---- Files: run_save.c ----------------------------------------------------------------------- */
 
 /* phl_run_save with a forest of the caller's (or NULL), and with what `more` (or NULL) writes in
  * the same transaction.  *lock is the lock on the file that is replaced, or -1; on success it is

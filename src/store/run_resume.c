@@ -358,7 +358,7 @@ static phl_status tidy(struct resumption *r, phl_error *error)
     }
     phl_status status = phl_run_writer_open(&r->writer, error);
     if (status == PHL_OK) {
-        status = phl_database_fold(&r->writer.database, error);
+        phl_database_fold(&r->writer.database);
     }
     return status;
 }
@@ -376,10 +376,6 @@ phl_status phl_resume(const char *path, const phl_resume_options *options, phl_r
     phl_run *made = NULL;
     bool finished = false;
     status = phl_run_lock(path, &r.writer.lock, error);
-    if (status == PHL_OK) {
-        phl_placing_sweep(path, r.writer.lock);
-        status = phl_run_recover(path, error);
-    }
     if (status == PHL_OK) {
         status = look(&r, options, &finished, error);
     }

@@ -76,22 +76,11 @@ static void unprepare(phl_run_writer *writer)
     }
 }
 
-/* What SQLite has open is the file that is locked, and still has its name. */
-static phl_status check_file(const phl_run_writer *writer, phl_error *error)
-{
-    phl_status status = phl_run_check_lock(writer->path, writer->lock, error);
-    PHL_CHECK_BUG(status != PHL_OK || !phl_database_has_moved(&writer->database), error);
-    return status;
-}
-
 phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error)
 {
     phl_database *database = &writer->database;
     phl_status status = phl_database_open_writing(writer->path, database, error);
     writer->is_open = true;
-    if (status == PHL_OK) {
-        status = check_file(writer, error);
-    }
     if (status == PHL_OK) {
         status = prepare(writer, error);
     }
@@ -276,10 +265,7 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
         return suggest_resume(writer, phl_run_writer_open(writer, error), error);
     }
     phl_run_writer before = *writer;
-    phl_status status = check_file(writer, error);
-    if (status == PHL_OK) {
-        status = phl_database_begin(&writer->database, error);
-    }
+    phl_status status = phl_database_begin(&writer->database, error);
     if (status == PHL_OK) {
         status = write_news(writer, task, state, error);
         status = phl_database_end(&writer->database, status, error);
@@ -295,16 +281,13 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
 phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl_error *error)
 {
     PHL_CHECK_BUG(writer->is_open, error);
-    phl_status status = check_file(writer, error);
-    if (status == PHL_OK) {
-        status = phl_database_begin(&writer->database, error);
-    }
+    phl_status status = phl_database_begin(&writer->database, error);
     if (status == PHL_OK) {
         status = phl_run_rewrite(&writer->database, run, error);
         status = phl_database_end(&writer->database, status, error);
     }
     if (status == PHL_OK) {
-        status = phl_database_fold(&writer->database, error);
+        phl_database_fold(&writer->database);
     }
     return suggest_resume(writer, status, error);
 }
