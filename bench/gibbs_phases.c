@@ -62,12 +62,12 @@ static phl_status fix_sizes(const bench_class *class, const struct settings *set
 {
     uint32_t sizes[MAX_SIZES];
     size_t n = bench_list(settings->sizes, sizes, MAX_SIZES);
-    phl_rows *rows = NULL; /* tells the eligible slots */
+    phl_state_counts *rows = NULL; /* tells the eligible slots */
     *fixed = NULL;
     if (n == 0) {
         return PHL_OK;
     }
-    phl_status status = phl_rows_create(class->index, (uint32_t)settings->states,
+    phl_status status = phl_state_counts_create(class->index, (uint32_t)settings->states,
                                         options->slot_support, &rows, error);
     if (status == PHL_OK) {
         *fixed = phl_alloc(rows->n_eligible, sizeof **fixed, error);
@@ -78,7 +78,7 @@ static phl_status fix_sizes(const bench_class *class, const struct settings *set
     }
     options->prior.fixed = *fixed;
     options->prior.slots_max = PHL_MAX_MODES;
-    phl_rows_free(rows);
+    phl_state_counts_free(rows);
     return status;
 }
 
@@ -95,7 +95,7 @@ static phl_status run_whole(phl_gibbs *gibbs, struct phases *phases, phl_error *
 static phl_status run_parts(phl_gibbs *gibbs, struct phases *phases, phl_error *error)
 {
     double began = bench_seconds();
-    phl_status status = phl_gibbs_draw_states(gibbs, error);
+    phl_status status = phl_hidden_states_draw(gibbs, error);
     double drawn = bench_seconds();
     if (status == PHL_OK) {
         status = phl_gibbs_draw_partitions(gibbs, 1.0, error);
@@ -103,7 +103,7 @@ static phl_status run_parts(phl_gibbs *gibbs, struct phases *phases, phl_error *
     double moved = bench_seconds();
     phases->rows += gibbs->rows->n_rows;
     if (status == PHL_OK) {
-        status = phl_gibbs_draw_parameters(gibbs, error);
+        status = phl_gibbs_parameters_draw(gibbs, error);
     }
     double done = bench_seconds();
     gibbs->iteration++;

@@ -250,13 +250,13 @@ static void restore_clock(const phl_run *known, phl_training *training)
 static phl_status restore(phl_training *training, void *context, phl_error *error)
 {
     struct resumption *r = context;
-    if (training->n_parts != r->known->n_models ||
+    if (training->n_classes != r->known->n_models ||
         !same_names(&training->run->classes, &r->known->classes)) {
         return raise_here(r, error, PHL_ERR_CHANGED, NULL,
                           "the classes are not those that the run was begun with");
     }
     phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < training->n_parts * training->n_chains; i++) {
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes * training->n_chains; i++) {
         status = restore_task(r, &training->tasks[i], error);
     }
     if (status != PHL_OK) {

@@ -60,12 +60,12 @@ void open_slot(phl_gibbs *gibbs, uint32_t e, phl_rng *rng, int64_t *out)
     const phl_slot_view *view = &gibbs->partitions->view;
     size_t values = (size_t)gibbs->rows->states + 1;
     memset(out, 0, (values - 1) * values * sizeof *out);
-    must(phl_partitions_open(gibbs->partitions, e, rng, error));
+    must(phl_partition_slot_open(gibbs->partitions, e, rng, error));
     for (size_t t = 0; t < view->n_tables; t++) {
         for (uint32_t i = 0; i < view->tables[t].n_parts; i++) {
-            const phl_slot_part *part = &view->parts[view->tables[t].first_part + i];
+            const phl_slot_term *part = &view->parts[view->tables[t].first_part + i];
             out[part->state * values + view->tables[t].value] += part->n;
         }
     }
-    must(phl_partitions_close(gibbs->partitions, rng, error));
+    must(phl_partition_slot_close(gibbs->partitions, rng, error));
 }

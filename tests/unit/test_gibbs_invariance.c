@@ -69,34 +69,34 @@ static void apply_kernel(kernel k, phl_gibbs *gibbs, phl_rng *rng)
     case FORGET:
         break;
     case DRAW_STATES:
-        must(phl_gibbs_draw_states(gibbs, error));
+        must(phl_hidden_states_draw(gibbs, error));
         break;
     case REASSIGN:
         for (uint32_t e = 0; e < W_ELIGIBLE; e++) {
-            must(phl_partitions_open(partitions, e, rng, error));
+            must(phl_partition_slot_open(partitions, e, rng, error));
             for (uint32_t q = 0; q < W_VALUES; q++) {
-                must(phl_partitions_reassign(partitions, q, 1.0, rng, error));
+                must(phl_partition_reassign(partitions, q, 1.0, rng, error));
             }
-            must(phl_partitions_close(partitions, rng, error));
+            must(phl_partition_slot_close(partitions, rng, error));
         }
         break;
     case SPLIT_MERGE:
         for (uint32_t i = 0; i < 8 * W_ELIGIBLE; i++) {
-            must(phl_partitions_open(partitions, i % W_ELIGIBLE, rng, error));
-            must(phl_partitions_split_merge(partitions, 1.0, rng, error));
-            must(phl_partitions_close(partitions, rng, error));
+            must(phl_partition_slot_open(partitions, i % W_ELIGIBLE, rng, error));
+            must(phl_partition_split_merge(partitions, 1.0, rng, error));
+            must(phl_partition_slot_close(partitions, rng, error));
         }
         break;
     case CARRY:
         for (int i = 0; i < 8; i++) {
-            must(phl_partitions_carry(partitions, 1.0, rng, error));
+            must(phl_partition_carry(partitions, 1.0, rng, error));
         }
         break;
     case SWEEP:
-        must(phl_partitions_sweep(partitions, 1.0, rng, error));
+        must(phl_partition_sweep(partitions, 1.0, rng, error));
         break;
     case DRAW_PARAMETERS:
-        must(phl_gibbs_draw_parameters(gibbs, error));
+        must(phl_gibbs_parameters_draw(gibbs, error));
         break;
     case ITERATION:
     default: /* the second one meets what the first has left behind */

@@ -91,7 +91,7 @@ static void draw_moments(phl_gibbs *gibbs, size_t draws, moments *m)
     memset(m, 0, sizeof *m);
     for (size_t i = 0; i < draws; i++) {
         gibbs->iteration = i;
-        must(phl_gibbs_draw_states(gibbs, error));
+        must(phl_hidden_states_draw(gibbs, error));
         m->n = figures_of(gibbs, &rng, figure);
         for (size_t f = 0; f < m->n; f++) {
             m->sum[f] += figure[f] / (double)draws;
@@ -242,7 +242,7 @@ static void must_hold(phl_gibbs *gibbs, const int64_t *times, uint64_t forest, c
         fail_msg("forest %llu, iteration %llu, %s: not true that %s", (unsigned long long)forest,
                  (unsigned long long)gibbs->iteration, when, fault);
     }
-    phl_gibbs_expand(gibbs);
+    phl_gibbs_parameters_expand(gibbs);
     if (phl_params_check(gibbs->params, &error) != PHL_OK) {
         fail_msg("forest %llu, iteration %llu, %s: %s", (unsigned long long)forest,
                  (unsigned long long)gibbs->iteration, when, error.message);
@@ -353,13 +353,13 @@ static void consistency(void **state)
                               &options, &gibbs, error));
         for (int m = 0; m < 40; m++) {
             double temperature = phl_gibbs_temperature(&options, gibbs->iteration);
-            must(phl_gibbs_draw_states(gibbs, error));
+            must(phl_hidden_states_draw(gibbs, error));
             must_hold(gibbs, times, i, "states");
             if (!gibbs->params->soft) {
                 must(phl_gibbs_draw_partitions(gibbs, temperature, error));
                 must_hold(gibbs, times, i, "partitions");
             }
-            must(phl_gibbs_draw_parameters(gibbs, error));
+            must(phl_gibbs_parameters_draw(gibbs, error));
             must_hold(gibbs, times, i, "parameters");
             gibbs->iteration++;
             double alpha = gibbs->alpha, log_lambda0[8], likelihood = 0.0;
@@ -599,22 +599,22 @@ static void looked_at(void **state)
         const double *label = params->emission + (size_t)params->labels * params->states;
         const double *slot = params->prior + (size_t)(params->slots - 1) * params->states;
         double before[2] = {*label, *slot};
-        phl_gibbs_expand(made[0].gibbs);
+        phl_gibbs_parameters_expand(made[0].gibbs);
         double after[2] = {*label, *slot};
         assert_true(after[0] != before[0] && after[1] != before[1]);
-        phl_gibbs_expand(made[0].gibbs);
+        phl_gibbs_parameters_expand(made[0].gibbs);
         assert_memory_equal(label, &after[0], sizeof *label);
         assert_memory_equal(slot, &after[1], sizeof *slot);
         must_hold(made[0].gibbs, made[0].forest->multiplicity, 0, "a look");
         if (i % 3 == 2) {
-            phl_gibbs_expand(made[1].gibbs);
+            phl_gibbs_parameters_expand(made[1].gibbs);
             assert_same(made[0].gibbs, made[1].gibbs);
         }
         double likelihood;
         must(phl_gibbs_likelihood(made[0].gibbs, &likelihood, error));
         for (int k = 0; k < 2 && i % 4 == 1; k++) { /* others, which the look has not seen */
             made[k].gibbs->iteration++;
-            must(phl_gibbs_draw_parameters(made[k].gibbs, error));
+            must(phl_gibbs_parameters_draw(made[k].gibbs, error));
         }
     }
     tear_down(&made[0]);
@@ -663,13 +663,13 @@ static void tables_given_counts(void **state)
     phl_gibbs *gibbs = chain_of(&p, params, SEED);
     gibbs->options.beta = 0.4;
     gibbs->options.gamma = 0.7;
-    must(phl_gibbs_draw_states(gibbs, error));
+    must(phl_hidden_states_draw(gibbs, error));
     double label[3][ROWS * STATES] = {{0.0}}, leaf[3][SLOTS * STATES] = {{0.0}};
     size_t draws = affordable(40000);
     for (size_t i = 0; i < draws; i++) {
         gibbs->iteration = i;
-        must(phl_gibbs_draw_parameters(gibbs, error));
-        phl_gibbs_expand(gibbs);
+        must(phl_gibbs_parameters_draw(gibbs, error));
+        phl_gibbs_parameters_expand(gibbs);
         for (size_t k = 0; k < ROWS * STATES; k++) {
             double b = gibbs->params->emission[k];
             label[0][k] += b;

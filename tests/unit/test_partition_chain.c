@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernel.h"
+#include "small_moves.h"
 #include "models.h"
 #include "world.h"
 
@@ -270,7 +270,7 @@ static void read_key(const real *r, key *k)
     memset(k, 0, sizeof *k);
     k->state = (size_t)state;
     for (size_t i = 0; i < r->rows->n_rows; i++) {
-        const phl_row *row = &r->rows->row[i];
+        const phl_portion *row = &r->rows->row[i];
         size_t cell = 0, below = r->partitions->size[1];
         for (uint32_t e = 0; e < 2; e++) {
             size_t digit = e == 0 ? row->cell / below : row->cell % below;

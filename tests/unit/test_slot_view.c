@@ -44,7 +44,7 @@ typedef struct real {
     const problem *p;
     phl_forest *forest;
     phl_index *index;
-    phl_rows *rows;
+    phl_state_counts *rows;
     phl_partitions *partitions;
     uint32_t n_trees;
     uint32_t subtree[SUBTREES];
@@ -78,7 +78,7 @@ static void make_real(real *r, const problem *p)
     phl_partition_prior prior = {.phi = -200.0, .slots_max = 2, .core_max = 1000};
     const double log_lambda0[MOST_STATES] = {-1.0, -1.1, -1.2};
     must(phl_index_create(r->forest, 2, false, &r->index, error));
-    must(phl_rows_create(r->index, p->states, 0.0, &r->rows, error));
+    must(phl_state_counts_create(r->index, p->states, 0.0, &r->rows, error));
     must(phl_partitions_create(r->rows, &prior, &r->partitions, error));
     must(phl_partitions_set_base(r->partitions, 1.0, log_lambda0, error));
     assert_int_equal(r->rows->n_eligible, 2);
@@ -87,7 +87,7 @@ static void make_real(real *r, const problem *p)
 static void free_real(real *r)
 {
     phl_partitions_free(r->partitions);
-    phl_rows_free(r->rows);
+    phl_state_counts_free(r->rows);
     phl_index_free(r->index);
     phl_forest_free(r->forest);
 }
@@ -104,11 +104,11 @@ static uint32_t pair_of(const real *r, int tree, uint32_t slot)
 static void add_row(real *r, const sort *at, uint32_t first, int64_t n)
 {
     if (n > 0) {
-        must(phl_rows_add(r->rows, r->subtree[at->subtree], at->state, first * 2 + at->shown, n,
+        must(phl_state_counts_add(r->rows, r->subtree[at->subtree], at->state, first * 2 + at->shown, n,
                           error));
     }
     r->rows->value[pair_of(r, (int)at->subtree, 2) * r->p->states + at->shown] += n;
-    phl_rows_tell(r->rows, pair_of(r, (int)at->subtree, 2));
+    phl_state_counts_tell(r->rows, pair_of(r, (int)at->subtree, 2));
 }
 
 /* Slot 1: one block, or two.  Slot 2: {0} and {the others}.  Every sort is one row, or cut in two
@@ -123,11 +123,11 @@ static void set_state(real *r, bool cut, phl_rng *rng)
         r->partitions->block[q] = p->apart && q > 0 && q < p->states;
         r->partitions->block[values + q] = q > 0;
     }
-    phl_rows_reset(r->rows);
+    phl_state_counts_reset(r->rows);
     memset(r->rows->value, 0, r->index->n_pairs * p->states * sizeof *r->rows->value);
     memcpy(r->rows->value + pair_of(r, 0, 1) * p->states, p->children,
            p->states * sizeof *p->children);
-    phl_rows_tell(r->rows, pair_of(r, 0, 1));
+    phl_state_counts_tell(r->rows, pair_of(r, 0, 1));
     for (size_t g = 0; g < p->n_sorts; g++) {
         int64_t n = p->sorts[g].n;
         int64_t first = cut ? (int64_t)random_below(rng, (uint32_t)n + 1) : n;
@@ -150,7 +150,7 @@ static void check_view(const real *r)
         const phl_slot_table *table = &view->tables[t];
         int64_t total = 0;
         for (uint32_t i = 0; i < table->n_parts; i++) {
-            const phl_slot_part *part = &view->parts[table->first_part + i];
+            const phl_slot_term *part = &view->parts[table->first_part + i];
             assert_true(part->n > 0);
             total += part->n;
             assert_true(table->value < p->states ||
@@ -239,7 +239,7 @@ static void read_table(const real *r, int64_t table[][MOST_STATES])
     const problem *p = r->p;
     memset(table, 0, MOST_SORTS * sizeof *table);
     for (size_t i = 0; i < r->rows->n_rows; i++) {
-        const phl_row *row = &r->rows->row[i];
+        const phl_portion *row = &r->rows->row[i];
         uint32_t q = 0;
         size_t g = 0;
         if (row->subtree == r->subtree[EMPTY]) {
@@ -273,12 +273,12 @@ static void check_problem(const problem *p)
     for (size_t i = 0; i < runs; i++) {
         int64_t table[MOST_SORTS][MOST_STATES];
         set_state(&r, i % 2 == 1, &rng);
-        must(phl_partitions_open(r.partitions, 0, &rng, error));
+        must(phl_partition_slot_open(r.partitions, 0, &rng, error));
         check_view(&r);
         for (uint32_t q = 1; q < p->states; q++) {
-            must(phl_partitions_reassign(r.partitions, q, 1.0, &rng, error));
+            must(phl_partition_reassign(r.partitions, q, 1.0, &rng, error));
         }
-        must(phl_partitions_close(r.partitions, &rng, error));
+        must(phl_partition_slot_close(r.partitions, &rng, error));
         const char *fault = partitions_fault(r.partitions);
         if (fault != NULL) {
             fail_msg("%s: not true that %s", p->name, fault);

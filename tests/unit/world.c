@@ -466,9 +466,9 @@ static uint32_t pair_of(const world *w, uint32_t s, int e)
 static void set_rows(const world *w, phl_gibbs *gibbs, bool apart)
 {
     const skeleton *bones = w->bones;
-    phl_rows *rows = gibbs->rows;
+    phl_state_counts *rows = gibbs->rows;
     bool done[W_NODES] = {false};
-    phl_rows_reset(rows);
+    phl_state_counts_reset(rows);
     memset(rows->value, 0, w->index->n_pairs * W_STATES * sizeof *rows->value);
     for (int u = 0; u < bones->n_nodes; u++) {
         if (bones->leaf[u]) {
@@ -478,7 +478,7 @@ static void set_rows(const world *w, phl_gibbs *gibbs, bool apart)
             if (bones->child[u][e + 1] >= 0) {
                 rows->value[pair_of(w, w->subtree[u], e) * W_STATES +
                             (uint32_t)child_value(w, u, e)]++;
-                phl_rows_tell(rows, pair_of(w, w->subtree[u], e));
+                phl_state_counts_tell(rows, pair_of(w, w->subtree[u], e));
             }
         }
         int64_t n = 0;
@@ -491,7 +491,7 @@ static void set_rows(const world *w, phl_gibbs *gibbs, bool apart)
         }
         if (n > 0) {
             must(
-                phl_rows_add(rows, w->subtree[u], (uint32_t)w->state[u], (uint32_t)cell, n, error));
+                phl_state_counts_add(rows, w->subtree[u], (uint32_t)w->state[u], (uint32_t)cell, n, error));
         }
     }
     must(phl_partitions_count(gibbs->partitions, error));
@@ -582,7 +582,7 @@ void picture_of_world(picture *p, const world *w)
 
 /* The children of a row in eligible slot e, expected: as those of its pair in the block it shows.
  */
-static void expect_margin(const picture *p, const phl_rows *rows, picture_row *row, int e)
+static void expect_margin(const picture *p, const phl_state_counts *rows, picture_row *row, int e)
 {
     uint32_t pair = pair_of(p->w, row->subtree, e);
     if (pair == PHL_NO_PAIR) {
@@ -596,10 +596,10 @@ static void expect_margin(const picture *p, const phl_rows *rows, picture_row *r
     size_t shown = row->cell / below % p->size[e];
     double children = 0.0;
     for (uint32_t q = 0; q < W_STATES; q++) {
-        children += p->block[e][q] == shown ? (double)phl_rows_value(rows, pair, q) : 0.0;
+        children += p->block[e][q] == shown ? (double)phl_state_counts_value(rows, pair, q) : 0.0;
     }
     for (uint32_t q = 0; q < W_STATES; q++) {
-        int64_t value = phl_rows_value(rows, pair, q);
+        int64_t value = phl_state_counts_value(rows, pair, q);
         row->margin[e][q] =
             p->block[e][q] == shown && value > 0 ? (double)row->n * (double)value / children : 0.0;
     }
@@ -608,7 +608,7 @@ static void expect_margin(const picture *p, const phl_rows *rows, picture_row *r
 static void hidden_of_gibbs(picture *p, const phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
-    const phl_rows *rows = gibbs->rows;
+    const phl_state_counts *rows = gibbs->rows;
     for (uint32_t s = 0; s < p->w->forest->n_subtrees; s++) {
         for (uint32_t j = 0; j < W_STATES; j++) {
             p->state[s][j] = phl_gibbs_count(gibbs, s, j);
@@ -650,7 +650,7 @@ static bool shows(const picture *p, const picture_row *row, int e, uint32_t pair
     return pair_of(p->w, row->subtree, e) == pair && row->cell / below % p->size[e] == y;
 }
 
-void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng)
+void picture_deal(picture *p, const phl_state_counts *rows, phl_rng *rng)
 {
     size_t n = p->n_rows;
     for (size_t r = 0; r < n; r++) { /* a row an occurrence */
@@ -674,7 +674,7 @@ void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng)
                 size_t left = 0;
                 for (uint32_t q = 0; q < W_STATES; q++) {
                     bool there = p->w->index->pair_row[pair] == (uint32_t)e && p->block[e][q] == y;
-                    for (int64_t k = there ? phl_rows_value(rows, pair, q) : 0; k > 0; k--) {
+                    for (int64_t k = there ? phl_state_counts_value(rows, pair, q) : 0; k > 0; k--) {
                         deck[left++] = q;
                     }
                 }
@@ -693,7 +693,7 @@ void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng)
 void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
-    phl_gibbs_expand(gibbs);
+    phl_gibbs_parameters_expand(gibbs);
     memset(p, 0, sizeof *p);
     p->w = w;
     p->soft = params->soft;

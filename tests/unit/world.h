@@ -141,7 +141,7 @@ void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs);
 
 /* Draw what a picture of a chain only expects: who has which child.  Then it is, like that of a
  * world, one of a single state, as ranks among draws need it. */
-void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng);
+void picture_deal(picture *p, const phl_state_counts *rows, phl_rng *rng);
 
 enum { MAX_FEATURES = 96 };
 

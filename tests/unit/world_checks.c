@@ -84,12 +84,12 @@ static const char *partition_fault(const phl_partitions *partitions)
 }
 
 /* Is every row in the chain of its subtree, once? */
-static const char *chain_fault(const phl_rows *rows)
+static const char *chain_fault(const phl_state_counts *rows)
 {
     size_t n = rows->index->forest->n_subtrees, listed = 0;
     demand(rows->n_leaves + rows->n_first == n);
     for (uint32_t s = (uint32_t)rows->n_leaves; s < n; s++) {
-        for (uint32_t r = phl_rows_first(rows, s); r != PHL_NO_ROW; r = rows->row[r].next) {
+        for (uint32_t r = phl_state_counts_first(rows, s); r != PHL_NO_PORTION; r = rows->row[r].next) {
             demand(r < rows->n_rows);
             demand(rows->row[r].subtree == s);
             demand(++listed <= rows->n_rows);
@@ -104,7 +104,7 @@ static const char *chain_fault(const phl_rows *rows)
  * 1] at 0. */
 static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int64_t *shown)
 {
-    const phl_rows *rows = partitions->rows;
+    const phl_state_counts *rows = partitions->rows;
     const phl_index *index = rows->index;
     const phl_forest *forest = index->forest;
     size_t c = rows->states, values = c + 1, below = 1;
@@ -113,7 +113,7 @@ static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int6
         below *= partitions->size[l];
     }
     for (size_t r = 0; r < rows->n_rows; r++) {
-        const phl_row *row = &rows->row[r];
+        const phl_portion *row = &rows->row[r];
         size_t digit = row->cell / below % partitions->size[e];
         uint32_t pair = PHL_NO_PAIR;
         for (uint64_t k = forest->first_link[row->subtree];
@@ -131,7 +131,7 @@ static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int6
         }
         uint32_t states = 0;
         for (uint32_t q = 0; q < c; q++) {
-            int64_t value = phl_rows_value(rows, pair, q);
+            int64_t value = phl_state_counts_value(rows, pair, q);
             demand(value >= 0);
             states += value > 0;
             shown[pair * values + block[q]] -= value;
@@ -149,10 +149,10 @@ static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int6
 /* Cells against rows.  cells: [n_cells][C] at 0. */
 static const char *cell_fault(const phl_partitions *partitions, int64_t *cells)
 {
-    const phl_rows *rows = partitions->rows;
+    const phl_state_counts *rows = partitions->rows;
     size_t c = rows->states, live = 0;
     for (size_t r = 0; r < rows->n_rows; r++) {
-        const phl_row *row = &rows->row[r];
+        const phl_portion *row = &rows->row[r];
         demand(row->n > 0);
         demand(row->state < c);
         demand(row->cell < partitions->n_cells);
@@ -178,7 +178,7 @@ static const char *cell_fault(const phl_partitions *partitions, int64_t *cells)
 
 const char *partitions_fault(const phl_partitions *partitions)
 {
-    const phl_rows *rows = partitions->rows;
+    const phl_state_counts *rows = partitions->rows;
     size_t c = rows->states;
     demand(!partitions->is_open);
     const char *fault = partition_fault(partitions);
@@ -197,7 +197,7 @@ const char *partitions_fault(const phl_partitions *partitions)
     return fault;
 }
 
-static bool is_eligible(const phl_rows *rows, uint32_t slot)
+static bool is_eligible(const phl_state_counts *rows, uint32_t slot)
 {
     bool eligible = false;
     for (uint32_t e = 0; e < rows->n_eligible; e++) {
@@ -212,7 +212,7 @@ static bool is_eligible(const phl_rows *rows, uint32_t slot)
 static const char *state_fault(const phl_gibbs *gibbs, const int64_t *multiplicity, int64_t *counts,
                                int64_t *others)
 {
-    const phl_rows *rows = gibbs->rows;
+    const phl_state_counts *rows = gibbs->rows;
     const phl_index *index = gibbs->index;
     const phl_forest *forest = index->forest;
     size_t c = rows->states;
@@ -235,7 +235,7 @@ static const char *state_fault(const phl_gibbs *gibbs, const int64_t *multiplici
             int64_t left = phl_gibbs_count(gibbs, (uint32_t)s, (uint32_t)j);
             for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
                 left -= is_eligible(rows, index->pair_row[pair] + 1)
-                            ? phl_rows_value(rows, pair, (uint32_t)j)
+                            ? phl_state_counts_value(rows, pair, (uint32_t)j)
                             : 0;
             }
             bool no_more_children_than_there_are = left >= 0;

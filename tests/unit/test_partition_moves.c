@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernel.h"
+#include "small_moves.h"
 #include "models.h"
 #include "world.h"
 

@@ -165,7 +165,7 @@ static void exact_law(void **state)
             key k;
             memset(&k, 0, sizeof k);
             gibbs->iteration = (uint64_t)i;
-            must(phl_gibbs_draw_states(gibbs, error));
+            must(phl_hidden_states_draw(gibbs, error));
             for (uint32_t s = 0; s < sizeof k.state / sizeof *k.state; s++) {
                 for (uint32_t j = 0; j < TINY_STATES; j++) {
                     k.state[s][j] = phl_gibbs_count(gibbs, s, j);
@@ -304,7 +304,7 @@ static void many_occurrences(void **state)
         for (size_t i = 0; i < draws; i++) {
             int64_t joint[3 * 4], count[MOST_JOINT];
             gibbs->iteration = i;
-            must(phl_gibbs_draw_states(gibbs, error));
+            must(phl_hidden_states_draw(gibbs, error));
             open_slot(gibbs, 0, &rng, joint);
             for (size_t j = 0; j < c * c; j++) {
                 count[j] = joint[j / c * (c + 1) + j % c];
@@ -409,7 +409,7 @@ static void count_cells(const phl_gibbs *gibbs, uint32_t root, int64_t *count)
     }
     memset(count, 0, WIDE_CELLS * c * sizeof *count);
     for (size_t r = 0; r < gibbs->rows->n_rows; r++) {
-        const phl_row *row = &gibbs->rows->row[r];
+        const phl_portion *row = &gibbs->rows->row[r];
         if (row->subtree == root) {
             assert_int_equal(count[row->cell * c + row->state], 0); /* no two rows alike */
             count[row->cell * c + row->state] = row->n;
@@ -448,7 +448,7 @@ static void several_slots(void **state)
         for (size_t i = 0; i < draws; i++) {
             int64_t count[WIDE_CELLS * WIDE_STATES];
             gibbs->iteration = i;
-            must(phl_gibbs_draw_states(gibbs, error));
+            must(phl_hidden_states_draw(gibbs, error));
             count_cells(gibbs, forest->tree_root[0], count);
             for (size_t v = 0; v < WIDE_VIEWS; v += step) {
                 int64_t seen[MOST_SEEN] = {0};
@@ -597,11 +597,11 @@ static void twins_once(void **state)
         size_t outcome[TWINS], code = 0, skewed = i % 2;
         copy_tables(params[skewed], gibbs->params);
         gibbs->iteration = i;
-        must(phl_gibbs_draw_states(gibbs, error));
+        must(phl_hidden_states_draw(gibbs, error));
         assert_int_equal(gibbs->rows->n_rows, TWINS);
         for (size_t t = 0; t < TWINS; t++) {
-            const phl_row *row =
-                &gibbs->rows->row[phl_rows_first(gibbs->rows, forest->tree_root[t])];
+            const phl_portion *row =
+                &gibbs->rows->row[phl_state_counts_first(gibbs->rows, forest->tree_root[t])];
             outcome[t] = row->cell * TWIN_STATES + row->state;
             code = 2 * code + (outcome[t] % 5 < 2);
         }
@@ -625,7 +625,7 @@ static void twins_once(void **state)
  * ------------------------------------------------------------------------ */
 
 /* The choices of s in state j follow from each other and from the core. */
-static void check_choice(const phl_upward *upward, const phl_choice *choice, uint32_t j)
+static void check_choice(const phl_upward *upward, const phl_cell_draw_node *choice, uint32_t j)
 {
     const phl_params *params = upward->params;
     size_t c = params->states, count = 1;
@@ -636,7 +636,7 @@ static void check_choice(const phl_upward *upward, const phl_choice *choice, uin
         size_t at = 0, cell = choice->cell, rest = number;
         double sum = choice->total;
         for (size_t i = choice->n; i-- > 0;) {
-            const phl_choice_slot *slot = &choice->slot[i];
+            const phl_cell_draw_slot *slot = &choice->slot[i];
             double added = 0.0;
             for (size_t z = 0; z < slot->mode->size; z++) {
                 added += slot->m[z] * slot->rest[at + z * slot->step];
@@ -676,19 +676,19 @@ static void little_room(void **state)
                                    ROWS_PLAIN);
         }
         prepared p = prepare(forest, &forest->labels, params, 1);
-        phl_choices all = {0}, few = {0};
-        phl_choice kept, again;
-        must(phl_choices_prepare(&all, p.upward, error));
-        must(phl_choices_prepare(&few, p.upward, error));
+        phl_cell_draw all = {0}, few = {0};
+        phl_cell_draw_node kept, again;
+        must(phl_cell_draw_prepare(&all, p.upward, error));
+        must(phl_cell_draw_prepare(&few, p.upward, error));
         few.limit = 2 * few.most;
         uint32_t leaves = (uint32_t)p.upward->twins.n_leaves;
         for (int i = 0; i < 2000; i++) {
             uint32_t s = leaves + random_below(&rng, (uint32_t)forest->n_subtrees - leaves);
             uint32_t j = random_below(&rng, params->states);
-            phl_choice_open(&all, s, &kept);
-            phl_choice_open(&few, s, &again);
-            phl_choice_state(&all, &kept, j);
-            phl_choice_state(&few, &again, j);
+            phl_cell_draw_open(&all, s, &kept);
+            phl_cell_draw_open(&few, s, &again);
+            phl_cell_draw_in_state(&all, &kept, j);
+            phl_cell_draw_in_state(&few, &again, j);
             check_choice(p.upward, &kept, j);
             assert_true(few.used <= few.limit);
             assert_int_equal(kept.n, again.n);
@@ -700,8 +700,8 @@ static void little_room(void **state)
                 }
             }
         }
-        phl_choices_clear(&all);
-        phl_choices_clear(&few);
+        phl_cell_draw_clear(&all);
+        phl_cell_draw_clear(&few);
         unprepare(&p);
         phl_params_free(params);
     }

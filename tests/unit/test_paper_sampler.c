@@ -10,8 +10,8 @@
 
 #include "base/memory.h"
 #include "check.h"
-#include "gibbs/seed.h"
-#include "gibbs/seed_state.h"
+#include "gibbs/paper_sampler.h"
+#include "gibbs/paper_sampler_state.h"
 #include "models.h"
 
 #define SEED 2019
@@ -58,7 +58,7 @@ static phl_forest *random_forest(phl_rng *rng, uint32_t slots, uint32_t labels, 
 struct chain {
     phl_forest *forest;
     uint32_t *label_row;
-    phl_seed *seed;
+    phl_paper_sampler *seed;
 };
 
 static struct chain start_chain(phl_forest *forest, uint32_t states, uint32_t slots,
@@ -66,14 +66,14 @@ static struct chain start_chain(phl_forest *forest, uint32_t states, uint32_t sl
 {
     struct chain chain = {.forest = forest};
     must(phl_map_labels(forest, &forest->labels, &chain.label_row, error));
-    must(phl_seed_create(forest, chain.label_row, states, slots, (uint32_t)forest->labels.count,
+    must(phl_paper_sampler_create(forest, chain.label_row, states, slots, (uint32_t)forest->labels.count,
                          options, &chain.seed, error));
     return chain;
 }
 
 static void end_chain(struct chain *chain)
 {
-    phl_seed_free(chain->seed);
+    phl_paper_sampler_free(chain->seed);
     phl_free(chain->label_row);
     phl_forest_free(chain->forest);
 }
@@ -81,7 +81,7 @@ static void end_chain(struct chain *chain)
 /* ---- Bookkeeping -------------------------------------------------------------------------------
  */
 
-static void check_partitions(const phl_seed *seed)
+static void check_partitions(const phl_paper_sampler *seed)
 {
     const phl_partitions *partitions = seed->gibbs->partitions;
     const phl_params *params = seed->gibbs->params;
@@ -118,7 +118,7 @@ static void check_partitions(const phl_seed *seed)
 /* Counts from the forest, the states and the model, without the tables of the sampler. */
 static void check_counts(const struct chain *chain)
 {
-    const phl_seed *seed = chain->seed;
+    const phl_paper_sampler *seed = chain->seed;
     const phl_gibbs *gibbs = seed->gibbs;
     const phl_params *params = gibbs->params;
     size_t c = params->states, labels = params->labels, node = 0, made = 0;
@@ -159,7 +159,7 @@ static void check_counts(const struct chain *chain)
     assert_int_equal(node, seed->n_nodes);
     assert_int_equal(seed->first[made], node);
     for (size_t u = 0; u < node; u++) {
-        if (seed->nodes[u].leaf_row == PHL_SEED_NONE) {
+        if (seed->nodes[u].leaf_row == PHL_PAPER_SAMPLER_NONE) {
             size_t cell = 0;
             for (uint32_t a = 0; a < params->n_modes; a++) {
                 cell = cell * params->modes[a].size + shown[u][a];
@@ -252,7 +252,7 @@ static void test_bookkeeping(void **state)
             memcpy(base, gibbs->log_lambda0, states * sizeof *base);
             double alpha = gibbs->alpha;
             must(phl_params_clone(gibbs->params, &before, error));
-            must(phl_seed_step(chain.seed, error));
+            must(phl_paper_sampler_step(chain.seed, error));
             must(phl_params_check(gibbs->params, error));
             check_partitions(chain.seed);
             check_counts(&chain);
@@ -332,8 +332,8 @@ static void test_states_law(void **unused)
         check_close(total, 1, 1e-12);
         int64_t counts[8] = {0};
         for (uint64_t i = 0; i < DRAWS; i++) {
-            must(phl_seed_resume(chain.seed, params, log_lambda0, 1, 1, from, i, error));
-            must(phl_seed_step(chain.seed, error));
+            must(phl_paper_sampler_resume(chain.seed, params, log_lambda0, 1, 1, from, i, error));
+            must(phl_paper_sampler_step(chain.seed, error));
             const uint32_t *q = chain.seed->state;
             counts[q[0] | q[1] << 1 | q[2] << 2]++;
         }
@@ -367,7 +367,7 @@ static unsigned which_partition(const uint32_t *block)
 }
 
 /* log L(k) p(k) of a partition of the only eligible slot, from the states. */
-static double paper_score(const phl_seed *seed, const uint32_t *states, unsigned p,
+static double paper_score(const phl_paper_sampler *seed, const uint32_t *states, unsigned p,
                           const double *base, double phi)
 {
     int64_t counts[3][2] = {{0}};
@@ -377,7 +377,7 @@ static double paper_score(const phl_seed *seed, const uint32_t *states, unsigned
             bool mine = seed->nodes[child].parent == u && seed->nodes[child].eligible == 0;
             value = mine ? states[child] : value;
         }
-        if (seed->nodes[u].leaf_row == PHL_SEED_NONE) {
+        if (seed->nodes[u].leaf_row == PHL_PAPER_SAMPLER_NONE) {
             counts[partition_of[p][value]][states[u]]++;
         }
     }
@@ -409,7 +409,7 @@ static void test_sizes_law(void **unused)
     options.prior.slots_min = 0;
     options.prior.slots_max = 1;
     struct chain chain = start_chain(finish_forest(builder), 2, 1, &options);
-    phl_seed *seed = chain.seed;
+    phl_paper_sampler *seed = chain.seed;
     uint32_t *states = must_alloc(seed->n_nodes, sizeof *states);
     for (size_t u = 0; u < seed->n_nodes; u++) {
         states[u] = random_below(&rng, 2);
@@ -426,7 +426,7 @@ static void test_sizes_law(void **unused)
         phl_params *params = NULL;
         must(phl_params_create(PHL_TF, 2, 1, 2, &mode, size_of[from] > 1, 0, &params, error));
         random_tables(&rng, ROWS_PLAIN, params);
-        must(phl_seed_resume(seed, params, log_lambda0, 1, 1, states, 0, error));
+        must(phl_paper_sampler_resume(seed, params, log_lambda0, 1, 1, states, 0, error));
         double expected[5] = {0}, score[5];
         for (unsigned p = 0; p < 5; p++) {
             score[p] = paper_score(seed, states, p, base, phi);
@@ -444,9 +444,9 @@ static void test_sizes_law(void **unused)
         }
         int64_t counts[5] = {0};
         for (uint64_t i = 0; i < DRAWS; i++) {
-            must(phl_seed_resume(seed, params, log_lambda0, 1, 1, states, i, error));
+            must(phl_paper_sampler_resume(seed, params, log_lambda0, 1, 1, states, i, error));
             seed->gibbs->temperature = temperature;
-            must(phl_seed_draw_sizes(seed, error));
+            must(phl_paper_sampler_sizes_draw(seed, error));
             unsigned to = which_partition(seed->gibbs->partitions->block);
             assert_true(to < 5);
             assert_int_equal(size_of[to], seed->gibbs->partitions->size[0]);
@@ -473,7 +473,7 @@ static void test_no_slots(void **state)
     options.prior.fixed = sizes;
     struct chain chain = start_chain(random_forest(&rng, 3, 2, false), 3, 3, &options);
     for (int step = 0; step < STEPS; step++) {
-        must(phl_seed_step(chain.seed, error));
+        must(phl_paper_sampler_step(chain.seed, error));
     }
     assert_int_equal(chain.seed->trees_taken, chain.seed->trees_tried);
     assert_int_equal(chain.seed->sizes_tried, 0);
@@ -496,7 +496,7 @@ static void test_confines(void **state)
     for (int step = 0; step < 500; step++) {
         uint64_t split = partitions->split.changed;
         uint32_t before = total;
-        must(phl_seed_step(chain.seed, error));
+        must(phl_paper_sampler_step(chain.seed, error));
         assert_int_equal(partitions->n_active, 1);
         total = 0;
         for (uint32_t e = 0; e < partitions->n_eligible; e++) {
@@ -515,7 +515,7 @@ static void test_confines(void **state)
 /* ---- A chain is a function of its seed ----------------------------------------------------------
  */
 
-static void check_same(const phl_seed *a, const phl_seed *b)
+static void check_same(const phl_paper_sampler *a, const phl_paper_sampler *b)
 {
     assert_memory_equal(a->state, b->state, a->n_nodes * sizeof *a->state);
     assert_true(a->gibbs->log_joint == b->gibbs->log_joint);
@@ -544,15 +544,15 @@ static void test_determinism(void **state)
         struct chain one = numbered_chain(number, 7, 1), two = numbered_chain(number, 7, 2);
         struct chain other = numbered_chain(number, 8, 1), later = numbered_chain(number, 7, 1);
         for (int step = 0; step < 12; step++) {
-            must(phl_seed_step(one.seed, error));
-            must(phl_seed_step(two.seed, error));
-            must(phl_seed_step(other.seed, error));
+            must(phl_paper_sampler_step(one.seed, error));
+            must(phl_paper_sampler_step(two.seed, error));
+            must(phl_paper_sampler_step(other.seed, error));
             if (step == 5) {
                 const phl_gibbs *at = one.seed->gibbs;
-                must(phl_seed_resume(later.seed, at->params, at->log_lambda0, at->alpha, at->alpha0,
+                must(phl_paper_sampler_resume(later.seed, at->params, at->log_lambda0, at->alpha, at->alpha0,
                                      one.seed->state, at->iteration, error));
             } else if (step > 5) {
-                must(phl_seed_step(later.seed, error));
+                must(phl_paper_sampler_step(later.seed, error));
             }
         }
         check_same(one.seed, two.seed);
@@ -589,7 +589,7 @@ static void test_edges(void **state)
         phl_forest *forest = finish_forest(builder);
         struct chain chain = start_chain(forest, 3, phl_forest_max_slot(forest), &options);
         for (int step = 0; step < STEPS; step++) {
-            must(phl_seed_step(chain.seed, error));
+            must(phl_paper_sampler_step(chain.seed, error));
             must(phl_params_check(chain.seed->gibbs->params, error));
             assert_true(!isnan(chain.seed->gibbs->log_joint));
             assert_true(!isnan(chain.seed->gibbs->log_likelihood));
@@ -602,12 +602,12 @@ static void test_edges(void **state)
     phl_forest *forest = finish_forest(builder);
     phl_gibbs_options options = usual_options(1);
     uint32_t row = 0;
-    phl_seed *seed = NULL;
+    phl_paper_sampler *seed = NULL;
     phl_error error = {0};
-    assert_int_equal(phl_seed_create(forest, &row, 2, 1, 1, &options, &seed, &error),
+    assert_int_equal(phl_paper_sampler_create(forest, &row, 2, 1, 1, &options, &seed, &error),
                      PHL_ERR_LIMIT);
     assert_null(seed);
-    phl_seed_free(NULL);
+    phl_paper_sampler_free(NULL);
     phl_forest_free(forest);
 }
 
