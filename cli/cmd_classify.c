@@ -246,10 +246,7 @@ static int run_classify(const cli_arguments *parsed)
     classification c = {.parsed = parsed, .path = arguments_path(parsed, "predictions")};
     phl_run *run = NULL;
     c.line.quiet = arguments_flag(parsed, "quiet");
-    int code = result_check(parsed, c.path);
-    if (code == EXIT_OK) {
-        code = run_open_trained(parsed, &run);
-    }
+    int code = run_open_trained(parsed, &run);
     if (code == EXIT_OK && !phl_run_per_class(run)) {
         code = usage_error(parsed->command,
                            "%s was not trained with --per-class: it has one model for all trees "
@@ -286,7 +283,7 @@ static const cli_option classify_rows[] = {
     OPTION_BLOCK_ROW,
     {.name = "predictions",
      .letter = 'p',
-     .type = OPTION_PATH,
+     .type = OPTION_OUTPUT,
      .argument = "FILE",
      .help = "write a row for each tree: true and predicted class, the probability of each class; "
              "written only when complete"},

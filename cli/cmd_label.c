@@ -301,9 +301,6 @@ static int run_label_command(const cli_arguments *parsed)
     l.options.context = &l;
     int code = check_options(parsed);
     if (code == EXIT_OK) {
-        code = result_check(parsed, arguments_path(parsed, "predictions"));
-    }
-    if (code == EXIT_OK) {
         code = hide_of(parsed, &l.options.hide);
     }
     if (code == EXIT_OK) {
@@ -340,7 +337,7 @@ static const cli_option label_rows[] = {
      .help = "hide known labels, 'all' or a fraction of them, and evaluate the predictions"},
     {.name = "predictions",
      .letter = 'p',
-     .type = OPTION_PATH,
+     .type = OPTION_OUTPUT,
      .argument = "FILE",
      .fallback_note = "standard output without --hide and --output",
      .help = "write a row for each label filled in; written only when complete"},

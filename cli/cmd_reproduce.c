@@ -249,7 +249,7 @@ static int run_reproduce(const cli_arguments *parsed)
 static const cli_option reproduce_rows[] = {
     {.name = "output",
      .letter = 'o',
-     .type = OPTION_PATH,
+     .type = OPTION_OUTPUT,
      .argument = "DIR",
      .required = true,
      .help = "folder for results, made if need be; runs that are in it are not trained again"},
@@ -326,6 +326,7 @@ const cli_command command_reproduce = {
         "The same seed gives the same figures on any number of threads.",
     .operands = "EXPERIMENT",
     .operand_help = "labelling, inex05 or inex06",
+    .operand_choices = "labelling|inex05|inex06",
     .least_operands = 1,
     .most_operands = 1,
     .groups = groups,

@@ -152,7 +152,7 @@ static int run_train(const cli_arguments *parsed)
 static const cli_option run_rows[] = {
     {.name = "output",
      .letter = 'o',
-     .type = OPTION_PATH,
+     .type = OPTION_OUTPUT,
      .argument = "RUN",
      .required = true,
      .help = "file to write, usually named .run; it holds what was reached so far"},

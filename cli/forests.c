@@ -97,7 +97,7 @@ const option_group reading_caps_but_nodes = {"Caps on what is read", cap_rows + 
 #define WRITING_ROWS(required_, what_)                                                             \
     {.name = "output",                                                                             \
      .letter = 'o',                                                                                \
-     .type = OPTION_PATH,                                                                          \
+     .type = OPTION_OUTPUT,                                                                        \
      .argument = "OUT",                                                                            \
      .required = required_,                                                                        \
      .help = what_ ", '-' for standard output; compressed if its name ends in .gz or .zst; "       \
@@ -111,7 +111,8 @@ const option_group reading_caps_but_nodes = {"Caps on what is read", cap_rows + 
          .help = "format to write; xml writes one file a tree into the folder OUT, a folder a "    \
                  "class"},                                                                         \
     {                                                                                              \
-        .name = "force", .type = OPTION_FLAG, .help = "XML: write into a folder that is not empty" \
+        .name = "force", .type = OPTION_FLAG,                                                      \
+        .help = "XML: write into a folder that is not empty; others: over a run"                   \
     }
 
 static const cli_option writing_rows[] = {WRITING_ROWS(true, "file to write")};

@@ -6,6 +6,7 @@
  */
 #include "commands.h"
 #include "interrupt.h"
+#include "outputs.h"
 #include "print/terminal.h"
 
 #include <fcntl.h>
@@ -107,7 +108,8 @@ static int run_command(int n_words, char *const *words)
     }
     switch (arguments_parse(c, n_words - used, words + used, &parsed)) {
     case PARSE_RUN:
-        code = c->run(&parsed);
+        code = outputs_check(&parsed);
+        code = code == EXIT_OK ? c->run(&parsed) : code;
         break;
     case PARSE_HELP:
         help_command(c);

@@ -91,14 +91,15 @@ bool choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *dr
 
 const char *stop_in_words(const phl_model *model)
 {
-    const char *reason = phl_model_stop_reason(model);
-    if (strcmp(reason, "tolerance") == 0) {
+    switch (phl_model_stop_reason(model)) {
+    case PHL_STOP_TOLERANCE:
         return "a gain below --tolerance";
-    }
-    if (strcmp(reason, "iterations") == 0) {
+    case PHL_STOP_ITERATIONS:
         return "the limit of --iterations";
+    case PHL_STOP_INTERRUPTED:
+        return "an interruption";
     }
-    return strcmp(reason, "interrupted") == 0 ? "an interruption" : reason;
+    return "?";
 }
 
 /* ---- names ---- */

@@ -203,7 +203,7 @@ static void print_summary(const phl_run *run)
 bool training_interrupted(const phl_run *run)
 {
     for (size_t i = 0; i < phl_run_classes(run); i++) {
-        if (strcmp(phl_model_stop_reason(phl_run_model(run, i)), "interrupted") == 0) {
+        if (phl_model_stop_reason(phl_run_model(run, i)) == PHL_STOP_INTERRUPTED) {
             return true;
         }
     }

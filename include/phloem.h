@@ -317,6 +317,10 @@ PHL_API void phl_forest_reader_free(phl_forest_reader *reader);
 PHL_API phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees,
                                           size_t max_size, phl_forest **block, phl_error *error);
 
+/* The files that the paths stand for, in the order they are read ("-": standard input). */
+PHL_API size_t phl_forest_reader_files(const phl_forest_reader *reader);
+PHL_API const char *phl_forest_reader_file(const phl_forest_reader *reader, size_t file);
+
 /* What was read so far; a file counts when it is done with. */
 PHL_API void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary);
 
@@ -427,6 +431,15 @@ typedef enum phl_kind {
 
 PHL_API const char *phl_kind_name(phl_kind kind);
 PHL_API phl_kind phl_kind_find(const char *name); /* 0 if there is none such */
+
+/* Why a training stopped. */
+typedef enum phl_stop_reason {
+    PHL_STOP_TOLERANCE = 1, /* EM: the gain fell below the tolerance */
+    PHL_STOP_ITERATIONS,    /* all were done */
+    PHL_STOP_INTERRUPTED    /* or it is still at work, or has not begun */
+} phl_stop_reason;
+
+PHL_API const char *phl_stop_reason_name(phl_stop_reason reason); /* "tolerance", ... */
 
 typedef struct phl_run phl_run;
 typedef struct phl_model phl_model;
@@ -560,6 +573,10 @@ PHL_API phl_status phl_resume(const char *path, const phl_resume_options *option
 /* Write to a new file (an existing one only with `replace`), complete or not at all. */
 PHL_API phl_status phl_run_save(const phl_run *run, const char *path, bool replace,
                                 phl_error *error);
+/* Do the first bytes of the file say that it is a run, whole or not?  False for what cannot be
+ * read. Not for a file that this process is training into: closing it again would drop SQLite's
+ * locks. */
+PHL_API bool phl_run_recognise(const char *path);
 /* Refuses what is not a run, is newer than this library, or is damaged, and says which. */
 PHL_API phl_status phl_run_open(const char *path, phl_run **run, phl_error *error);
 
@@ -588,8 +605,7 @@ PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
 PHL_API double
 phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
-PHL_API const char *
-phl_model_stop_reason(const phl_model *model); /* "tolerance", "iterations", "interrupted" */
+PHL_API phl_stop_reason phl_model_stop_reason(const phl_model *model);
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
 /* Everything as JSON (DESIGN: show --json); to be released with phl_free. */
@@ -987,8 +1003,8 @@ typedef struct phl_finding {
 } phl_finding;
 
 typedef struct phl_class_diagnosis {
-    const char *class_name;  /* borrowed from the run; NULL: the run has no classes */
-    const char *stop_reason; /* as phl_model_stop_reason */
+    const char *class_name; /* borrowed from the run; NULL: the run has no classes */
+    phl_stop_reason stop_reason;
     bool trouble;
     size_t n_chains; /* that have begun; restarts for EM */
     phl_chain_diagnosis *chains;

@@ -41,7 +41,9 @@ const char *arguments_string(const cli_arguments *parsed, const char *name)
 
 const char *arguments_path(const cli_arguments *parsed, const char *name)
 {
-    return value_of(parsed, name, OPTION_PATH)->text;
+    size_t i = option_find(parsed->command, name, strlen(name));
+    bool written = i != SIZE_MAX && command_option(parsed->command, i)->type == OPTION_OUTPUT;
+    return value_of(parsed, name, written ? OPTION_OUTPUT : OPTION_PATH)->text;
 }
 
 uint64_t arguments_integer(const cli_arguments *parsed, const char *name)

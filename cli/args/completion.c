@@ -29,6 +29,14 @@ static void put_words(const cli_command *const *table)
     }
 }
 
+/* "a b c" of "a|b|c". */
+static void put_choices(const char *choices)
+{
+    for (; *choices; choices++) {
+        putchar(*choices == '|' ? ' ' : *choices);
+    }
+}
+
 /* "convert:--from|convert:-f)" and what its value completes to. */
 static void put_option_values(const cli_command *c)
 {
@@ -44,11 +52,9 @@ static void put_option_values(const cli_command *c)
         printf(") ");
         if (o->type == OPTION_CHOICE) {
             printf("values='");
-            for (const char *at = o->choices; *at; at++) {
-                putchar(*at == '|' ? ' ' : *at);
-            }
+            put_choices(o->choices);
             printf("' ;;\n");
-        } else if (o->type == OPTION_PATH) {
+        } else if (o->type == OPTION_PATH || o->type == OPTION_OUTPUT) {
             printf("kind=files ;;\n");
         } else if (o->type == OPTION_SEED) {
             printf("values=random ;;\n");
@@ -65,7 +71,14 @@ static void put_option_names(const cli_command *c)
     for (size_t i = 0; (o = command_option(c, i)); i++) {
         printf("%s--%s%s", i ? " " : "", o->name, o->type == OPTION_FLAG ? "" : "=");
     }
-    printf("' operands=%s ;;\n", c->operands ? "files" : "none");
+    printf("' operands=");
+    if (c->operand_choices) {
+        putchar('\'');
+        put_choices(c->operand_choices);
+        printf("' ;;\n");
+    } else {
+        printf("%s ;;\n", c->operands ? "files" : "none");
+    }
 }
 
 static void put_subcommands(void)
@@ -136,6 +149,8 @@ void completion_bash(void)
            "    elif [[ $kind == files || $operands == files ]]; then\n"
            "        compopt -o filenames 2>/dev/null\n"
            "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+           "    elif [[ $operands != none ]]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W \"$operands\" -- \"$current\")\n"
            "    fi\n"
            "}\n"
            "complete -F _phloem phloem\n");

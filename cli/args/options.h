@@ -12,7 +12,8 @@
 typedef enum option_type {
     OPTION_FLAG,
     OPTION_STRING,  /* UTF-8 text */
-    OPTION_PATH,    /* a file or folder; completion offers files */
+    OPTION_PATH,    /* a file or folder that is read; completion offers files */
+    OPTION_OUTPUT,  /* a file or folder that is written, guarded by outputs.c; the same */
     OPTION_CHOICE,  /* one of `choices` */
     OPTION_INTEGER, /* least..most */
     OPTION_REAL,    /* low..high */
@@ -55,6 +56,7 @@ typedef struct cli_command {
     const char *description; /* paragraphs, separated by blank lines */
     const char *operands;    /* "IN..."; NULL: the command takes none */
     const char *operand_help;
+    const char *operand_choices; /* "a|b|c"; NULL: operands are files */
     size_t least_operands, most_operands;
     const option_group *const *groups;            /* ends with NULL */
     const example *examples;                      /* ends with {NULL, NULL} */

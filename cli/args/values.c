@@ -189,6 +189,7 @@ static void append_expected(const cli_option *option, char *buffer, size_t size)
         append(buffer, size, "names separated by commas");
         break;
     case OPTION_PATH:
+    case OPTION_OUTPUT:
         append(buffer, size, "a file or folder name");
         break;
     case OPTION_STRING:
@@ -212,6 +213,7 @@ bool option_value_parse(const cli_option *option, const char *text, option_value
         fine = text_is_utf8(text);
         break;
     case OPTION_PATH:
+    case OPTION_OUTPUT:
         fine = *text != '\0';
         break;
     case OPTION_CHOICE:

@@ -79,7 +79,7 @@ static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, 
     json_out_open(json, '{', false);
     json_out_text(json, "class", diagnosis->class_name);
     json_out_truth(json, "trouble", diagnosis->trouble);
-    json_out_text(json, "stop_reason", diagnosis->stop_reason);
+    json_out_text(json, "stop_reason", phl_stop_reason_name(diagnosis->stop_reason));
     if (gibbs) {
         json_quantities(json, diagnosis);
     } else {

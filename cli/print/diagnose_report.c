@@ -205,7 +205,7 @@ static void print_em_row(const phl_class_diagnosis *diagnosis, const char *name,
                          number_grouped(diagnosis->n_chains, cells[0]),
                          figure(best, 8, cells[1]),
                          figure(diagnosis->spread, 3, cells[2]),
-                         diagnosis->stop_reason,
+                         phl_stop_reason_name(diagnosis->stop_reason),
                          diagnosis->trouble ? "trouble" : "fine"};
     table_row(table, row);
 }

@@ -147,53 +147,10 @@ void rows_cut(row_writer *rows)
 
 /* ---- files ---- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static int cannot_write(const char *path, const char *reason)
 {
     terminal_message("cannot write %s: %s", path, reason);
     return EXIT_SYSTEM;
-}
-
-/* A folder stands for the files below it whose names tell a format. */
-static bool folder_has(const char *folder, const char *path)
-{
-    char *above = realpath(folder, NULL), *below = realpath(path, NULL);
-    size_t n = above ? strlen(above) : 0;
-    bool has = above && below && phl_format_of_file(below) != PHL_FORMAT_AUTO &&
-               strncmp(above, below, n) == 0 && (below[n] == '/' || above[n - 1] == '/');
-    free(above);
-    free(below);
-    return has;
-}
-
-int result_check(const cli_arguments *parsed, const char *path)
-{
-    struct stat known, other;
-    if (!path || strcmp(path, "-") == 0 || stat(path, &known) != 0 || !S_ISREG(known.st_mode)) {
-        return EXIT_OK;
-    }
-    for (size_t i = 0; i < parsed->n_operands; i++) {
-        const char *operand = parsed->operands[i];
-        bool is_stdin = i > 0 && strcmp(operand, "-") == 0;
-        if ((is_stdin ? fstat(STDIN_FILENO, &other) : stat(operand, &other)) == 0 &&
-            (same_file(&known, &other) || (S_ISDIR(other.st_mode) && folder_has(operand, path)))) {
-            return usage_error(parsed->command,
-                               "option --predictions: %s is %s, which would be lost; choose "
-                               "another file",
-                               path, i == 0 ? "the run" : "an input file");
-        }
-    }
-    if (fstat(STDOUT_FILENO, &other) == 0 && same_file(&known, &other)) {
-        return usage_error(parsed->command,
-                           "option --predictions: %s is where standard output goes; choose another "
-                           "file",
-                           path);
-    }
-    return EXIT_OK;
 }
 
 static bool ends_in(const char *text, const char *ending)

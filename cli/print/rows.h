@@ -41,9 +41,6 @@ typedef struct result_file {
     char *temporary; /* beside the target; NULL: written to directly */
 } result_file;
 
-/* Refuse predictions in place of the run, an input file or standard output's own file; a path that
- * is NULL or "-" is fine.  Returns an exit code. */
-int result_check(const cli_arguments *parsed, const char *path);
 /* Open a new file beside `path` ("-" is standard output), with the permissions of the old one; what
  * is no regular file is written to directly.  Returns an exit code. */
 int result_open(result_file *result, const char *path);

@@ -33,8 +33,7 @@ static bool is_complete(const phl_run *run)
 {
     for (size_t i = 0; i < phl_run_classes(run); i++) {
         const phl_model *model = phl_run_model(run, i);
-        if (phl_model_draws(model) == 0 ||
-            strcmp(phl_model_stop_reason(model), "interrupted") == 0) {
+        if (phl_model_draws(model) == 0 || phl_model_stop_reason(model) == PHL_STOP_INTERRUPTED) {
             return false;
         }
     }

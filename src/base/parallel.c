@@ -1,8 +1,16 @@
-/* parallel.c - parallel loops over fixed blocks; see parallel.h. */
+/* parallel.c - parallel loops over fixed blocks; see parallel.h.
+ *
+ * The threads of a loop are made when it begins and have ended when it returns, so nothing outlives
+ * the call: a child of fork() finds no team it believes to have. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity, CPU_COUNT */
+#endif
 #include "base/parallel.h"
 
-#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 /* Shared by the workers of one loop. */
 struct loop {
@@ -13,36 +21,46 @@ struct loop {
     void *context;
     phl_cancel_fn cancel;
     void *cancel_context;
+    atomic_int workers;         /* numbers of workers given away */
     atomic_size_t next;         /* first block not yet handed out */
     atomic_size_t first_failed; /* blocks behind it need not run; SIZE_MAX: none failed */
     atomic_bool cancelled;
-    phl_status status; /* of first_failed; written under the lock named `phl_loop_failure` */
-    phl_error *error;  /* the same; may be NULL */
+    pthread_mutex_t failure; /* guards the two below */
+    phl_status status;       /* of first_failed */
+    phl_error *error;        /* the same; may be NULL */
 };
 
 int phl_core_count(void)
 {
-    int cores = omp_get_num_procs(); /* libgomp and libomp both read the affinity mask */
-    return cores > 0 ? cores : 1;
+    long cores = 0;
+#ifdef CPU_COUNT
+    cpu_set_t allowed; /* of 1024 processors; a machine with more answers EINVAL */
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+        cores = CPU_COUNT(&allowed);
+    }
+#endif
+    if (cores <= 0) {
+        cores = sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return cores < 1 ? 1 : cores > PHL_MAX_THREADS ? PHL_MAX_THREADS : (int)cores;
 }
 
 int phl_thread_count(int threads)
 {
-    return threads > 0 ? threads : phl_core_count();
+    return threads <= 0 ? phl_core_count() : threads < PHL_MAX_THREADS ? threads : PHL_MAX_THREADS;
 }
 
 static void note_failure(struct loop *loop, size_t block, phl_status status, const phl_error *error)
 {
-#pragma omp critical(phl_loop_failure)
-    {
-        if (block < atomic_load(&loop->first_failed)) {
-            atomic_store(&loop->first_failed, block);
-            loop->status = status;
-            if (loop->error != NULL) {
-                *loop->error = *error;
-            }
+    (void)pthread_mutex_lock(&loop->failure);
+    if (block < atomic_load(&loop->first_failed)) {
+        atomic_store(&loop->first_failed, block);
+        loop->status = status;
+        if (loop->error != NULL) {
+            *loop->error = *error;
         }
     }
+    (void)pthread_mutex_unlock(&loop->failure);
 }
 
 /* Take blocks, in ascending order, until none is left. */
@@ -73,6 +91,27 @@ static void work(struct loop *loop, int worker)
     }
 }
 
+static void *work_beside(void *context)
+{
+    struct loop *loop = context;
+    work(loop, atomic_fetch_add(&loop->workers, 1));
+    return NULL;
+}
+
+/* Work in `workers` threads, the calling one among them, or in as many as can be made. */
+static void work_together(struct loop *loop, int workers)
+{
+    pthread_t beside[PHL_MAX_THREADS - 1];
+    int made = 0;
+    while (made < workers - 1 && pthread_create(&beside[made], NULL, work_beside, loop) == 0) {
+        made++;
+    }
+    work(loop, 0);
+    while (made > 0) {
+        (void)pthread_join(beside[--made], NULL);
+    }
+}
+
 phl_status phl_parallel_blocks(size_t items, size_t block_size, int threads, phl_block_fn body,
                                void *context, phl_cancel_fn cancel, void *cancel_context,
                                phl_error *error)
@@ -86,9 +125,11 @@ phl_status phl_parallel_blocks(size_t items, size_t block_size, int threads, phl
         .context = context,
         .cancel = cancel,
         .cancel_context = cancel_context,
+        .failure = PTHREAD_MUTEX_INITIALIZER,
         .status = PHL_OK,
         .error = error,
     };
+    atomic_init(&loop.workers, 1); /* 0 is the calling thread */
     atomic_init(&loop.next, 0);
     atomic_init(&loop.first_failed, SIZE_MAX);
     atomic_init(&loop.cancelled, false);
@@ -103,9 +144,9 @@ phl_status phl_parallel_blocks(size_t items, size_t block_size, int threads, phl
     if (workers <= 1) {
         work(&loop, 0);
     } else {
-#pragma omp parallel num_threads(workers) shared(loop) default(none)
-        work(&loop, omp_get_thread_num());
+        work_together(&loop, workers);
     }
+    (void)pthread_mutex_destroy(&loop.failure);
     if (loop.status == PHL_OK && atomic_load(&loop.cancelled)) {
         return phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
     }

@@ -18,10 +18,14 @@
 typedef phl_status (*phl_block_fn)(size_t block, size_t begin, size_t end, int worker,
                                    void *context, phl_error *error);
 
+/* No loop uses more. */
+#define PHL_MAX_THREADS 4096
+
 /* Processors this process may run on (its affinity mask, not the machine); at least 1. */
 int phl_core_count(void);
 
-/* Workers a loop asked for `threads` may use: `threads`, or all cores when it is <= 0. */
+/* Workers a loop asked for `threads` may use: `threads`, or all cores when it is <= 0; at most
+ * PHL_MAX_THREADS. */
 int phl_thread_count(int threads);
 
 /* Blocks of a loop. */
@@ -34,8 +38,9 @@ static inline size_t phl_block_count(size_t items, size_t block_size)
  * blocks, not of time) are skipped as far as they have not begun, all blocks before it are run, and
  * its status and error are returned: the same for any number of threads.  `cancel` (may be NULL) is
  * asked between blocks, only ever from the calling thread; when it says stop, blocks not yet begun
- * are skipped and, unless a body failed, PHL_ERR_CANCELLED is returned.  A loop inside a body runs
- * in the body's own thread. */
+ * are skipped and, unless a body failed, PHL_ERR_CANCELLED is returned.  A loop inside a body has
+ * threads of its own: it asks for 1 unless it is meant to.  Threads that cannot be made are done
+ * without. */
 phl_status phl_parallel_blocks(size_t items, size_t block_size, int threads, phl_block_fn body,
                                void *context, phl_cancel_fn cancel, void *cancel_context,
                                phl_error *error);

@@ -163,7 +163,6 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
         status = phl_em_fit_shape(index->forest, options->gamma, params, error);
     }
     memset(result, 0, sizeof *result);
-    result->stop_reason = NULL;
     result->iterations = options->resumed ? options->start : 0;
     while (status == PHL_OK) {
         status = phl_upward_run(upward, options->threads, error);
@@ -187,7 +186,7 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
                    options->tolerance > 0.0) {
             result->stop_reason = PHL_STOP_TOLERANCE;
         }
-        if (result->stop_reason != NULL) {
+        if (result->stop_reason != 0) {
             break;
         }
         watched = false;

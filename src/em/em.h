@@ -31,7 +31,7 @@ typedef struct phl_em_options {
 typedef struct phl_em_result {
     double log_likelihood, objective; /* of the parameters returned */
     size_t iterations;                /* steps taken */
-    const char *stop_reason;          /* PHL_STOP_... */
+    phl_stop_reason stop_reason;
 } phl_em_result;
 
 /* Random tables: every row from Dir(1, ..., 1). */

@@ -333,6 +333,16 @@ phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees, s
     return PHL_OK;
 }
 
+size_t phl_forest_reader_files(const phl_forest_reader *reader)
+{
+    return reader->files.count;
+}
+
+const char *phl_forest_reader_file(const phl_forest_reader *reader, size_t file)
+{
+    return reader->files.paths[file];
+}
+
 void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary)
 {
     *summary = reader->summary;

@@ -188,7 +188,7 @@ static phl_status move_pair(phl_slot_view *view, phl_state_counts *counts, size_
     return status;
 }
 
-phl_status phl_slot_apply(phl_slot_view *view, phl_state_counts *counts, uint32_t e,
+phl_status phl_partition_slot_apply(phl_slot_view *view, phl_state_counts *counts, uint32_t e,
                           const uint32_t *block, const phl_slot_layout *dealt_by,
                           const uint32_t *rest, const uint32_t *block_now, uint32_t size_now,
                           size_t step, phl_rng *again, phl_rng *rng, phl_error *error)

@@ -215,7 +215,7 @@ double phl_model_log_likelihood(const phl_model *model)
     return model->n_draws == 0 ? 0.0 : model->draws[phl_model_best_draw(model)].log_likelihood;
 }
 
-const char *phl_model_stop_reason(const phl_model *model)
+phl_stop_reason phl_model_stop_reason(const phl_model *model)
 {
     return model->stop_reason;
 }

@@ -37,13 +37,12 @@ struct phl_model {
     double weight;  /* total weight of those trees */
     size_t n_draws, draw_capacity;
     phl_draw *draws;
-    const char *stop_reason; /* one of the constants below */
-    uint64_t iterations;     /* of the best restart, or of every chain */
+    phl_stop_reason stop_reason;
+    uint64_t iterations; /* of the best restart, or of every chain */
 };
 
-#define PHL_STOP_TOLERANCE "tolerance"
-#define PHL_STOP_ITERATIONS "iterations"
-#define PHL_STOP_INTERRUPTED "interrupted"
+/* The reason of this name; 0 if there is none such (stop_reason.c). */
+phl_stop_reason phl_stop_reason_find(const char *name);
 
 typedef struct phl_meta {
     char *key, *value;

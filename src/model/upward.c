@@ -136,14 +136,16 @@ static phl_status copy_block(size_t block, size_t begin, size_t end, int worker,
 static phl_status share(struct pass *pass, phl_block_fn body, size_t first, size_t end,
                         phl_error *error)
 {
-    /* Waking threads costs more than a small level takes. */
-    enum { BLOCK = 64, WORTH_SHARING = 1 << 15 };
+    /* Making a thread costs more than so many numbers take. */
+    enum { BLOCK = 64, WORTH_A_THREAD = 1 << 14 };
     size_t count = end - first;
+    size_t worth = count * pass->upward->params->states / WORTH_A_THREAD;
     pass->first = first;
-    if (pass->workers == 1 || count * pass->upward->params->states < WORTH_SHARING) {
+    if (pass->workers == 1 || worth < 2) {
         return body(0, 0, count, 0, pass, error);
     }
-    return phl_parallel_blocks(count, BLOCK, pass->workers, body, pass, NULL, NULL, error);
+    int workers = worth < (size_t)pass->workers ? (int)worth : pass->workers;
+    return phl_parallel_blocks(count, BLOCK, workers, body, pass, NULL, NULL, error);
 }
 
 static phl_status prepare(struct pass *pass, phl_error *error)

@@ -13,7 +13,7 @@
 struct class_row {
     uint64_t trees, iterations;
     double weight;
-    const char *stop_reason;
+    phl_stop_reason stop_reason;
 };
 
 /* What is gathered before the run itself can be made. */
@@ -157,25 +157,17 @@ static phl_status read_labels(phl_database *database, struct gathered *gathered,
     return status;
 }
 
-/* The constant that is the same text. */
 static phl_status read_stop_reason(phl_database *database, sqlite3_stmt *select, int column,
-                                   const char **reason, phl_error *error)
+                                   phl_stop_reason *reason, phl_error *error)
 {
-    static const char *const reasons[] = {PHL_STOP_TOLERANCE, PHL_STOP_ITERATIONS,
-                                          PHL_STOP_INTERRUPTED};
     const char *text = NULL;
     size_t length = 0;
     phl_status status = phl_column_text(database, select, column, false, &text, &length, error);
     if (status != PHL_OK) {
         return status;
     }
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        if (strcmp(text, reasons[i]) == 0) {
-            *reason = reasons[i];
-            return PHL_OK;
-        }
-    }
-    return phl_database_damaged(database, error, "an unknown stop reason");
+    *reason = phl_stop_reason_find(text);
+    return *reason != 0 ? PHL_OK : phl_database_damaged(database, error, "an unknown stop reason");
 }
 
 static phl_status read_class(phl_database *database, sqlite3_stmt *select,

@@ -132,7 +132,7 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
 static bool is_finished(const phl_run *run)
 {
     for (size_t i = 0; i < run->n_models; i++) {
-        if (strcmp(run->models[i].stop_reason, PHL_STOP_INTERRUPTED) == 0) {
+        if (run->models[i].stop_reason == PHL_STOP_INTERRUPTED) {
             return false;
         }
     }
@@ -227,8 +227,8 @@ static phl_status announce(struct resumption *r, const phl_run *run, phl_error *
     }
     (void)sqlite3_finalize(update);
     if (status == PHL_OK) {
-        status = phl_database_execute(
-            database, "UPDATE class SET stop_reason = '" PHL_STOP_INTERRUPTED "'", error);
+        status =
+            phl_database_execute(database, "UPDATE class SET stop_reason = 'interrupted'", error);
     }
     if (status == PHL_OK) {
         status = phl_part_seal(database, PHL_PART_MODELS, error);

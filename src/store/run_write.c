@@ -110,7 +110,7 @@ static phl_status write_classes(const phl_database *database, const phl_run *run
         bind_count(insert, 3, model->trees);
         (void)sqlite3_bind_double(insert, 4, model->weight);
         bind_count(insert, 5, model->iterations);
-        bind_text(insert, 6, model->stop_reason);
+        bind_text(insert, 6, phl_stop_reason_name(model->stop_reason));
         status = phl_database_run(database, insert, error);
     }
     (void)sqlite3_finalize(insert);

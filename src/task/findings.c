@@ -244,7 +244,7 @@ static phl_status note_moves(phl_class_diagnosis *made, phl_error *error)
 static phl_status note_interruption(const phl_model *model, phl_class_diagnosis *made,
                                     phl_error *error)
 {
-    return strcmp(model->stop_reason, PHL_STOP_INTERRUPTED) == 0
+    return model->stop_reason == PHL_STOP_INTERRUPTED
                ? say(made, false, "training is not finished: this is how far it came", NULL, error)
                : PHL_OK;
 }
@@ -374,7 +374,7 @@ phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class
     if (status == PHL_OK) {
         status = note_interruption(model, made, error);
     }
-    if (status == PHL_OK && strcmp(model->stop_reason, PHL_STOP_ITERATIONS) == 0) {
+    if (status == PHL_OK && model->stop_reason == PHL_STOP_ITERATIONS) {
         phl_text text = {0};
         status = phl_text_append_format(
             &text, error, "stopped by the limit of %llu iterations, not by the tolerance",

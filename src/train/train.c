@@ -197,8 +197,7 @@ static phl_status collect_class(phl_training *training, size_t number, phl_error
         for (size_t i = 0; status == PHL_OK && i < task->n_trace; i++) {
             status = phl_run_add_trace(training->run, &task->trace[i], error);
         }
-        all_done = all_done && task->stop_reason != NULL &&
-                   strcmp(task->stop_reason, PHL_STOP_INTERRUPTED) != 0;
+        all_done = all_done && task->stop_reason != 0 && task->stop_reason != PHL_STOP_INTERRUPTED;
         if (em && task != best) {
             continue;
         }

@@ -83,8 +83,8 @@ typedef struct phl_task {
     phl_trace_row *trace; /* grows under the lock: tasks of the same class look at it there */
     size_t n_trace, trace_capacity;
     uint64_t iterations;
-    const char *stop_reason; /* NULL: failed or never begun */
-    phl_task_state *from;    /* go on from there; NULL: from the start */
+    phl_stop_reason stop_reason; /* 0: failed or never begun */
+    phl_task_state *from;        /* go on from there; NULL: from the start */
     size_t trace_saved, draws_saved;
     bool saved;      /* at least once by this training */
     double saved_at; /* seconds, when it was saved last */

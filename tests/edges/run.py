@@ -59,7 +59,7 @@ class Edges:
             if user:
                 os.setgid(user)
                 os.setuid(user)
-        environment = dict(os.environ, OMP_NUM_THREADS="1", LC_ALL="C.UTF-8", **variables)
+        environment = dict(os.environ, LC_ALL="C.UTF-8", **variables)
         program = self.for_others() if user else self.program
         done = subprocess.run([program, *words], input=stdin, timeout=seconds, check=False,
                               stdout=stdout or subprocess.PIPE, stderr=subprocess.PIPE,

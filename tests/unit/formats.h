@@ -5,61 +5,11 @@
 #ifndef PHL_TESTS_FORMATS_H
 #define PHL_TESTS_FORMATS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "phloem.h"
-
-static inline phl_read_options read_options(phl_format format)
-{
-    phl_read_options options;
-    phl_read_options_init(&options);
-    options.format = format;
-    return options;
-}
-
-static inline phl_forest *read_text(const phl_read_options *options, const char *text, size_t size)
-{
-    phl_forest *forest = NULL;
-    phl_error error = {0};
-    if (phl_forest_read_memory(text, size, "test", options, &forest, NULL, &error) != PHL_OK) {
-        char line[2048];
-        print_error("%s\nin: %.200s\n", phl_error_format(&error, line, sizeof line), text);
-        fail();
-    }
-    return forest;
-}
-
-static inline char *write_text(const phl_forest *forest, phl_write_options options)
-{
-    char *text = NULL;
-    size_t size = 0;
-    phl_error error = {0};
-    if (phl_forest_write_memory(forest, &options, &text, &size, &error) != PHL_OK) {
-        char line[2048];
-        print_error("%s\n", phl_error_format(&error, line, sizeof line));
-        fail();
-    }
-    char *copy = test_malloc(size + 1);
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    phl_free(text);
-    return copy;
-}
-
-static inline phl_write_options write_options(phl_format format)
-{
-    phl_write_options options;
-    phl_write_options_init(&options);
-    options.format = format;
-    return options;
-}
+#include "check.h"
+#include "forests.h"
 
 /* `text` reads as the trees `expected`, one a line in the native format. */
 static inline void check_trees(const phl_read_options *options, const char *text,
@@ -124,8 +74,7 @@ static inline void check_skipped(phl_read_options options, const char *text, con
 static inline void check_round_trip(const char *native, phl_write_options how,
                                     phl_read_options back, const char *expected)
 {
-    phl_read_options plain = read_options(PHL_FORMAT_BRACKETS);
-    phl_forest *forest = read_text(&plain, native, strlen(native));
+    phl_forest *forest = trees(native);
     char *written = write_text(forest, how);
     if (expected != NULL && strcmp(written, expected) != 0) {
         print_error("of: %s\nfound: %s\nexpected: %s\n", native, written, expected);
@@ -161,8 +110,7 @@ static inline void check_refused(const phl_forest *forest, phl_format format, co
 
 static inline void check_refused_text(const char *native, phl_format format, const char *reason)
 {
-    phl_read_options plain = read_options(PHL_FORMAT_BRACKETS);
-    phl_forest *forest = read_text(&plain, native, strlen(native));
+    phl_forest *forest = trees(native);
     check_refused(forest, format, reason);
     phl_forest_free(forest);
 }

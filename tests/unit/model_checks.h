@@ -73,28 +73,6 @@ static inline phl_forest *random_forest(phl_rng *rng, size_t trees, unsigned siz
     return finish_forest(builder);
 }
 
-static inline phl_forest *symm_forest(uint64_t seed, size_t trees_per_class)
-{
-    phl_symm_options options;
-    phl_symm_options_init(&options);
-    options.seed = seed;
-    options.trees_per_class = trees_per_class;
-    phl_forest *forest = NULL;
-    must(phl_generate_symm(&options, &forest, error));
-    return forest;
-}
-
-static inline phl_forest *document_forest(uint64_t seed, size_t trees_per_class)
-{
-    phl_documents_options options;
-    phl_documents_options_init(&options);
-    options.seed = seed;
-    options.trees_per_class = trees_per_class;
-    phl_forest *forest = NULL;
-    must(phl_generate_documents(&options, &forest, error));
-    return forest;
-}
-
 /* ---- Comparing ------------------------------------------------------------------------------ */
 
 /* All tables alike. */

@@ -3,29 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 
 const char *const letter[26] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m",
                                 "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z"};
-
-_Noreturn void must_fail(const phl_error *error, phl_status status, const char *call,
-                         const char *file, int line)
-{
-    (void)fflush(stdout);
-    (void)fprintf(stderr, "%s:%d: %s: status %d: %s; %s\n", file, line, call, (int)status,
-                  error->message, error->remedy);
-    exit(1);
-}
-
-void *must_alloc(size_t count, size_t size)
-{
-    void *memory = NULL;
-    must((memory = phl_alloc_zero(count, size, error)) == NULL ? PHL_ERR_MEMORY : PHL_OK);
-    return memory;
-}
 
 uint32_t random_below(phl_rng *rng, uint32_t bound)
 {
@@ -255,22 +238,4 @@ phl_forest *finish_forest(phl_builder *builder)
     must(phl_builder_finish(builder, &forest, error));
     phl_builder_free(builder);
     return forest;
-}
-
-phl_forest *unshared_copy(const phl_forest *forest)
-{
-    phl_write_options write;
-    phl_write_options_init(&write);
-    write.format = PHL_FORMAT_JSON;
-    char *text = NULL;
-    size_t size = 0;
-    must(phl_forest_write_memory(forest, &write, &text, &size, error));
-    phl_read_options read;
-    phl_read_options_init(&read);
-    read.format = PHL_FORMAT_JSON;
-    read.no_sharing = true;
-    phl_forest *copy = NULL;
-    must(phl_forest_read_memory(text, size, "copy", &read, &copy, NULL, error));
-    phl_free(text);
-    return copy;
 }

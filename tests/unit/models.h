@@ -1,30 +1,15 @@
 /* models.h - random models and random trees for tests.
  *
- * Everything is a function of the random stream given.  A call that fails ends the program with the
- * error and the place: tests of models do not test running out of memory.
+ * Everything is a function of the random stream given.
  */
 #ifndef PHL_TESTS_MODELS_H
 #define PHL_TESTS_MODELS_H
 
 #include "base/random.h"
 #include "forest/forest.h"
+#include "forests.h"
 #include "model/infer.h"
-
-/* Make a call that must succeed; inside it `error` is the error record. */
-#define must(call)                                                                                 \
-    do {                                                                                           \
-        phl_error must_record = {0};                                                               \
-        phl_error *error = &must_record;                                                           \
-        phl_status must_status = (call);                                                           \
-        if (must_status != PHL_OK) {                                                               \
-            must_fail(error, must_status, #call, __FILE__, __LINE__);                              \
-        }                                                                                          \
-    } while (0)
-_Noreturn void must_fail(const phl_error *error, phl_status status, const char *call,
-                         const char *file, int line);
-
-/* Zeroed memory, released with phl_free. */
-void *must_alloc(size_t count, size_t size);
+#include "must.h"
 
 extern const char *const letter[26]; /* "a" .. "z": names of labels */
 
@@ -91,8 +76,5 @@ void add_tree(phl_builder *builder, const shape *s, const char *const *labels, d
 
 phl_builder *new_builder(bool no_sharing);
 phl_forest *finish_forest(phl_builder *builder); /* and free the builder */
-
-/* The same trees, every occurrence of a subtree on its own. */
-phl_forest *unshared_copy(const phl_forest *forest);
 
 #endif

@@ -1,12 +1,9 @@
 /* runs.c - helpers for testing run files; see runs.h. */
 #include "runs.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/random.h"
 
@@ -16,26 +13,6 @@ const struct shape shapes[N_SHAPES] = {
     {"soft", PHL_TF, true, 4, 5, 3, 2, 2, 2},      {"flat", PHL_TF, false, 3, 2, 2, 0, 1, 0},
     {"flat-soft", PHL_TF, true, 3, 2, 2, 0, 1, 0}, {"tiny", PHL_SP, false, 1, 1, 0, 0, 1, 0},
 };
-
-char folder[64];
-
-const char *in_folder(const char *name)
-{
-    static char path[4][512];
-    static unsigned next;
-    char *made = path[next++ % 4];
-    (void)snprintf(made, 512, "%s/%s", folder, name);
-    return made;
-}
-
-void must(phl_status status, const phl_error *error)
-{
-    if (status != PHL_OK) {
-        char line[2048];
-        print_error("%s\n", phl_error_format(error, line, sizeof line));
-        fail();
-    }
-}
 
 /* ---- Random runs ---------------------------------------------------------------------------- */
 
@@ -64,7 +41,6 @@ static phl_params *random_params(const struct shape *shape, phl_rng *rng)
     phl_mode modes[8];
     uint32_t blocks[8][16];
     phl_params *params = NULL;
-    phl_error error = {0};
     memset(modes, 0, sizeof modes);
     for (uint32_t a = 0; a < shape->active; a++) {
         modes[a].slot = shape->slots - shape->active + a + 1;
@@ -75,11 +51,10 @@ static phl_params *random_params(const struct shape *shape, phl_rng *rng)
         modes[a].block = shape->soft ? NULL : blocks[a];
     }
     must(phl_params_create(shape->kind, shape->states, shape->slots, shape->labels, modes,
-                           shape->active, 0, &params, &error),
-         &error);
+                           shape->active, 0, &params, error));
     params->soft = shape->soft;
     fill_tables(params, rng);
-    must(phl_params_check(params, &error), &error);
+    must(phl_params_check(params, error));
     return params;
 }
 
@@ -89,30 +64,17 @@ static void add_names(phl_alphabet *alphabet, const char *const *names, size_t n
     for (size_t i = 0; i < count; i++) {
         char name[80];
         int32_t number = 0;
-        phl_error error = {0};
         (void)snprintf(name, sizeof name, "%s", i < n_names ? names[i] : "");
         if (i >= n_names) {
             (void)snprintf(name, sizeof name, "name %zu", i);
         }
-        must(phl_alphabet_add(alphabet, name, strlen(name), &number, &error), &error);
+        must(phl_alphabet_add(alphabet, name, strlen(name), &number, error));
         assert_int_equal(number, i);
     }
 }
 
-static phl_forest *small_forest(void)
-{
-    phl_symm_options options;
-    phl_forest *forest = NULL;
-    phl_error error = {0};
-    phl_symm_options_init(&options);
-    options.trees_per_class = 3;
-    must(phl_generate_symm(&options, &forest, &error), &error);
-    return forest;
-}
-
 static void add_trace(phl_run *run, uint32_t class_index, size_t count, phl_rng *rng)
 {
-    phl_error error = {0};
     for (size_t i = 0; i < count; i++) {
         phl_trace_row row = {.class_index = class_index,
                              .chain = (uint32_t)(i % 2),
@@ -130,7 +92,7 @@ static void add_trace(phl_run *run, uint32_t class_index, size_t count, phl_rng 
         row.log_likelihood = i == 0 ? -INFINITY : row.log_likelihood;
         row.log_joint = i == 1 ? NAN : row.log_joint;
         row.temperature = i == 2 ? 1.0 : row.temperature; /* SQLite keeps it as an integer */
-        must(phl_run_add_trace(run, &row, &error), &error);
+        must(phl_run_add_trace(run, &row, error));
     }
 }
 
@@ -138,21 +100,19 @@ phl_run *random_run(const struct shape *shape, uint64_t seed, bool with_forest)
 {
     static const char *const labels[] = {"", "a \"quoted\"\t\\ label", "\xc3\xa9\xe2\x8a\xa5", "_"};
     static const char *const classes[] = {"", "second class"};
-    static const char *const reasons[] = {PHL_STOP_TOLERANCE, PHL_STOP_ITERATIONS,
-                                          PHL_STOP_INTERRUPTED};
+    static const phl_stop_reason reasons[] = {PHL_STOP_TOLERANCE, PHL_STOP_ITERATIONS,
+                                              PHL_STOP_INTERRUPTED};
     phl_alphabet label_names = {0}, class_names = {0};
     phl_run *run = NULL;
-    phl_error error = {0};
     phl_rng rng;
     phl_rng_init(&rng, seed, 0, 0, 0, 0);
     add_names(&label_names, labels, 4, shape->labels);
     add_names(&class_names, classes, 2, shape->classes);
     must(phl_run_create(shape->kind, shape->states, shape->slots, &label_names, &class_names,
-                        shape->classes > 0, &run, &error),
-         &error);
-    must(phl_run_set_meta(run, "seed", "42", &error), &error);
-    must(phl_run_set_meta(run, "command", "phloem train \xc3\xa9 -o x.run", &error), &error);
-    must(phl_run_set_meta(run, "empty", "", &error), &error);
+                        shape->classes > 0, &run, error));
+    must(phl_run_set_meta(run, "seed", "42", error));
+    must(phl_run_set_meta(run, "command", "phloem train \xc3\xa9 -o x.run", error));
+    must(phl_run_set_meta(run, "empty", "", error));
     for (size_t i = 0; i < run->n_models; i++) {
         phl_model *model = &run->models[i];
         model->trees = 17 + i;
@@ -162,12 +122,12 @@ phl_run *random_run(const struct shape *shape, uint64_t seed, bool with_forest)
         for (uint32_t d = 0; d < shape->draws; d++) {
             phl_draw draw = {random_params(shape, &rng), d, 10 * d + 1,
                              -100 * phl_rng_uniform(&rng), -200 * phl_rng_uniform(&rng)};
-            must(phl_model_add_draw(model, &draw, &error), &error);
+            must(phl_model_add_draw(model, &draw, error));
         }
         add_trace(run, (uint32_t)i, 8, &rng);
     }
     if (with_forest) {
-        run->forest = small_forest();
+        run->forest = symm_forest(SEED, 3);
     }
     phl_alphabet_clear(&label_names);
     phl_alphabet_clear(&class_names);
@@ -243,7 +203,7 @@ static bool same_model(const phl_model *a, const phl_model *b)
 {
     bool same = a->class_index == b->class_index && a->trees == b->trees &&
                 same_bits(a->weight, b->weight) && a->n_draws == b->n_draws &&
-                strcmp(a->stop_reason, b->stop_reason) == 0 && a->iterations == b->iterations;
+                a->stop_reason == b->stop_reason && a->iterations == b->iterations;
     for (size_t d = 0; same && d < a->n_draws; d++) {
         const phl_draw *x = &a->draws[d], *y = &b->draws[d];
         same = x->chain == y->chain && x->iteration == y->iteration &&
@@ -287,62 +247,15 @@ const char *difference(const phl_run *a, const phl_run *b)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-unsigned char *read_bytes(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *bytes = test_malloc(*size + 1);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    (void)fclose(file);
-    return bytes;
-}
-
-void write_bytes(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-size_t files_in_folder(void)
-{
-    size_t count = 0;
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
-    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
-        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    }
-    (void)closedir(listing);
-    return count;
-}
-
-void empty_folder(void)
-{
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
-    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            assert_int_equal(remove(in_folder(entry->d_name)), 0);
-        }
-    }
-    (void)closedir(listing);
-}
-
 void save(const phl_run *run, const char *path)
 {
-    phl_error error = {0};
-    must(phl_run_save(run, path, true, &error), &error);
+    must(phl_run_save(run, path, true, error));
 }
 
 phl_run *open_run(const char *path)
 {
     phl_run *run = NULL;
-    phl_error error = {0};
-    must(phl_run_open(path, &run, &error), &error);
+    must(phl_run_open(path, &run, error));
     return run;
 }
 
@@ -376,27 +289,4 @@ void check_same_forest(const phl_forest *a, const phl_forest *b)
     assert_true(same_names(&a->labels, &b->labels));
     assert_true(same_names(&a->classes, &b->classes));
     assert_true(same_names(&a->files, &b->files));
-}
-
-int start_empty(void **state)
-{
-    (void)state;
-    empty_folder();
-    return 0;
-}
-
-int make_folder(void **state)
-{
-    (void)state;
-    /* In memory where there is such a place: every save waits for the disk. */
-    (void)snprintf(folder, sizeof folder, "%s/phloem-test-run-XXXXXX",
-                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    return mkdtemp(folder) == NULL;
-}
-
-int remove_folder(void **state)
-{
-    (void)state;
-    empty_folder();
-    return rmdir(folder);
 }

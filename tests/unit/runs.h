@@ -1,4 +1,4 @@
-/* runs.h - helpers for testing run files: random runs, comparing them, a folder for their files.
+/* runs.h - helpers for testing run files: random runs, comparing them.
  *
  * A failed check prints what was found and fails the running cmocka test.
  */
@@ -6,7 +6,10 @@
 #define PHL_TESTS_RUNS_H
 
 #include "check.h"
+#include "folder.h"
 #include "forest/forest.h"
+#include "forests.h"
+#include "must.h"
 #include "store/run_file.h"
 
 enum { SEED = 42 };
@@ -24,8 +27,6 @@ struct shape {
 enum { A_SP, A_TD, A_FULL, A_TF, A_SOFT, A_FLAT, A_FLAT_SOFT, A_TINY, N_SHAPES };
 extern const struct shape shapes[N_SHAPES];
 
-void must(phl_status status, const phl_error *error);
-
 /* Tables peppered with zeros, names that need care, traces with -inf and NaN. */
 phl_run *random_run(const struct shape *shape, uint64_t seed, bool with_forest);
 
@@ -35,19 +36,5 @@ void check_same_forest(const phl_forest *a, const phl_forest *b);
 
 void save(const phl_run *run, const char *path); /* replaces */
 phl_run *open_run(const char *path);
-
-/* A folder of its own for this program: made and removed by the group's fixtures, emptied before
- * every test. */
-extern char folder[64];
-int make_folder(void **state);
-int remove_folder(void **state);
-int start_empty(void **state);
-const char *in_folder(const char *name); /* a path in it; good for three more calls */
-size_t files_in_folder(void);
-void empty_folder(void);
-
-/* To be released with test_free. */
-unsigned char *read_bytes(const char *path, size_t *size);
-void write_bytes(const char *path, const void *bytes, size_t size);
 
 #endif

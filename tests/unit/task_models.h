@@ -10,13 +10,6 @@
 #include "model/run.h"
 #include "models.h"
 
-/* Trees in the native format. */
-static inline phl_forest *trees(const char *text)
-{
-    phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
-    return read_text(&options, text, strlen(text));
-}
-
 static inline phl_alphabet names_of(const char *const *names, size_t n)
 {
     phl_alphabet made = {0};
@@ -176,7 +169,7 @@ static inline double brute_draws(const phl_model *model, const listed *t, const 
     return sum;
 }
 
-/* p(shape) from the definition in DESIGN section 2. */
+/* p(shape) from its definition (docs/model.md). */
 static inline double brute_shape(const phl_params *p, const listed *t)
 {
     double product = p->root_kind[t->leaf[0] ? 0 : 1], none = 1.0;

@@ -6,35 +6,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "folder.h"
 #include "formats.h"
-
-static char folder[200];
-
-static const char *at(const char *name)
-{
-    static char paths[8][600];
-    static int next = 0;
-    char *path = paths[next++ % 8];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%.150s/phloem-blocks-XXXXXX",
-                   base != NULL ? base : "/tmp");
-    return mkdtemp(folder) == NULL ? -1 : 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[600];
-    (void)snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command);
-}
 
 /* ---------------------------------------------------------------------------------------------
  * What was read, as text
@@ -332,17 +305,9 @@ static void test_nothing(void **state)
  * Files
  * ------------------------------------------------------------------------------------------- */
 
-static void put_text(const char *name, const char *text)
-{
-    FILE *file = fopen(at(name), "wb");
-    assert_non_null(file);
-    assert_int_equal(fputs(text, file) >= 0, 1);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void put_gzip(const char *name, const char *text)
 {
-    gzFile file = gzopen(at(name), "wb");
+    gzFile file = gzopen(in_folder(name), "wb");
     assert_non_null(file);
     assert_int_equal(gzputs(file, text), strlen(text));
     assert_int_equal(gzclose(file), Z_OK);
@@ -351,8 +316,8 @@ static void put_gzip(const char *name, const char *text)
 static void test_files(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir(at("in"), 0777), 0);
-    assert_int_equal(mkdir(at("in/k1"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in/k1"), 0777), 0);
     put_text("in/k1/a.xml", "<a><b/></a>");
     put_text("in/k1/b.xml", "<a><b/></a>");
     put_text("in/k1/c.xml", "<c/>");
@@ -361,7 +326,8 @@ static void test_files(void **state)
     put_gzip("in/f.trees.gz", good_samples[0].text);
     put_text("in/g.conllu", good_samples[4].text);
     put_text("in/h.jsonl", good_samples[2].text);
-    const char *paths[] = {at("in"), at("in/e.ptb"), at("in/k1/b.xml"), at("in/f.trees.gz")};
+    const char *paths[] = {in_folder("in"), in_folder("in/e.ptb"), in_folder("in/k1/b.xml"),
+                           in_folder("in/f.trees.gz")};
     struct source source = {.paths = paths, .n_paths = 4};
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
     check_blocks(&source, options);
@@ -377,7 +343,7 @@ static void test_files(void **state)
     check_blocks_after(&source, options, 10 + 8 + 4 + 4 + 1);
     options.skip_bad = true;
     check_blocks(&source, options);
-    const char *missing[] = {paths[3], at("in/none.trees")};
+    const char *missing[] = {paths[3], in_folder("in/none.trees")};
     source.paths = missing;
     source.n_paths = 2;
     check_blocks_after(&source, options, 8);

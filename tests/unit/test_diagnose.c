@@ -327,7 +327,7 @@ static void test_nothing(void **state)
 
 /* ---- EM ---- */
 
-static phl_run *planted_em(size_t restarts, const char *stop_reason)
+static phl_run *planted_em(size_t restarts, phl_stop_reason stop_reason)
 {
     phl_run *run = empty_run(PHL_SP, 2, 3, 2, NULL, 0);
     must(phl_run_set_meta(run, "config", "{\"learner\":\"em\",\"iterations\":9}", error));

@@ -176,7 +176,7 @@ static void check_result(const phl_run *run, const phl_forest *forest,
 {
     const phl_model *model = &run->models[number];
     assert_true(model->n_draws == 1);
-    assert_string_equal(model->stop_reason, PHL_STOP_ITERATIONS);
+    assert_int_equal(model->stop_reason, PHL_STOP_ITERATIONS);
     assert_true(model->iterations == options->iterations);
     const phl_draw *draw = &model->draws[0];
     must(phl_params_check(draw->params, error));
@@ -377,7 +377,7 @@ static void test_tolerance(void **state)
         task.options.tolerance = 1e-4;
         task.options.iterations = 1000;
         phl_run *run = run_task(&task);
-        assert_string_equal(phl_model_stop_reason(&run->models[0]), PHL_STOP_TOLERANCE);
+        assert_int_equal(phl_model_stop_reason(&run->models[0]), PHL_STOP_TOLERANCE);
         assert_true(phl_model_iterations(&run->models[0]) < 1000);
         /* The last step gained less than the tolerance, the one before it did not. */
         assert_true(run->n_trace >= 3);
@@ -412,7 +412,7 @@ static void test_interrupted(void **state)
         task.options.restarts = 1;
         task.options.per_class = false;
         phl_run *run = run_task(&task);
-        assert_string_equal(phl_model_stop_reason(&run->models[0]), PHL_STOP_INTERRUPTED);
+        assert_int_equal(phl_model_stop_reason(&run->models[0]), PHL_STOP_INTERRUPTED);
         assert_true(phl_model_iterations(&run->models[0]) < task.options.iterations);
         must(phl_params_check(run->models[0].draws[0].params, error));
         phl_run_free(run);

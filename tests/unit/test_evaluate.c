@@ -104,16 +104,6 @@ static void test_make_folds(void **state)
 
 /* ---- Cross-validation ------------------------------------------------------------------------ */
 
-static phl_forest *symm(size_t trees_per_class)
-{
-    phl_symm_options options;
-    phl_symm_options_init(&options);
-    options.trees_per_class = trees_per_class;
-    phl_forest *forest = NULL;
-    must(phl_generate_symm(&options, &forest, error));
-    return forest;
-}
-
 struct watched {
     size_t calls, finished, cancel_after;
 };
@@ -135,7 +125,7 @@ static bool stop(void *context)
 static void test_cross_validate(void **state)
 {
     (void)state;
-    phl_forest *forest = symm(20);
+    phl_forest *forest = symm_forest(42, 20);
     static const uint32_t states[] = {1, 3, 2};
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
@@ -199,7 +189,7 @@ static void test_cross_validate(void **state)
 static void test_held_out(void **state)
 {
     (void)state;
-    phl_forest *forest = symm(10);
+    phl_forest *forest = symm_forest(42, 10);
     uint32_t fold[30];
     for (size_t t = 0; t < 30; t++) {
         fold[t] = t % 3 == 1;

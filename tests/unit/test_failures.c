@@ -1,236 +1,16 @@
-/* test_failures.c - the n-th allocation fails, the n-th system call fails, for every n.
- *
- * malloc, calloc, realloc, free, read, write, fsync, rename and close of the library are replaced
- * at link time (-Wl,--wrap).  Each operation is run with its first allocation failing, then its
- * second, and so on until it goes through: once only, and from there on for ever.  It must then
- * return PHL_ERR_MEMORY, or its proper result where it could do without; nothing may leak, and an
- * output file must be the old one or the new one, with nothing left beside it.
- *
- * What libraries allocate through the library's own functions (expat, zlib) fails too; zstd
- * allocates by itself and is left alone.
+/* test_failures.c - reading, writing and building forests with the n-th allocation or system call
+ * failing, for every n: nothing leaks, and an output file is the old one or the new one, with
+ * nothing left beside it.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "failing.h"
+#include "folder.h"
 #include "formats.h"
 #include "many_trees.h"
-
-/* ---------------------------------------------------------------------------------------------
- * The replaced calls
- * ------------------------------------------------------------------------------------------- */
-
-enum call { ALLOCATE, READ, WRITE, FSYNC, RENAME, CLOSE };
-
-static struct {
-    bool armed;
-    enum call call; /* which one fails */
-    long at;        /* the how-manyth, from 1 */
-    bool for_ever;  /* and all after it */
-    int cause;      /* errno; 0: only a part is done (read, write) */
-    long count;     /* calls so far */
-    bool happened;
-    void *live[4096]; /* allocated while armed */
-    size_t n_live;
-} fault;
-
-static bool fails(enum call call)
-{
-    if (!fault.armed || call != fault.call) {
-        return false;
-    }
-    fault.count++;
-    bool now = fault.count == fault.at || (fault.for_ever && fault.count > fault.at);
-    fault.happened = fault.happened || now;
-    return now;
-}
-
-static void *born(void *memory)
-{
-    if (fault.armed && memory != NULL && fault.n_live < sizeof fault.live / sizeof *fault.live) {
-        fault.live[fault.n_live++] = memory;
-    }
-    return memory;
-}
-
-static void dies(const void *memory)
-{
-    for (size_t i = fault.n_live; memory != NULL && i-- > 0;) {
-        if (fault.live[i] == memory) {
-            fault.live[i] = fault.live[--fault.n_live];
-            return;
-        }
-    }
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void __real_free(void *memory);
-ssize_t __real_read(int file, void *buffer, size_t size);
-ssize_t __real_write(int file, const void *buffer, size_t size);
-int __real_fsync(int file);
-int __real_rename(const char *from, const char *to);
-int __real_close(int file);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void __wrap_free(void *memory);
-ssize_t __wrap_read(int file, void *buffer, size_t size);
-ssize_t __wrap_write(int file, const void *buffer, size_t size);
-int __wrap_fsync(int file);
-int __wrap_rename(const char *from, const char *to);
-int __wrap_close(int file);
-
-void *__wrap_malloc(size_t size)
-{
-    return fails(ALLOCATE) ? NULL : born(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails(ALLOCATE) ? NULL : born(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    if (fails(ALLOCATE)) {
-        return NULL;
-    }
-    dies(memory);
-    return born(__real_realloc(memory, size));
-}
-
-void __wrap_free(void *memory)
-{
-    dies(memory);
-    __real_free(memory);
-}
-
-ssize_t __wrap_read(int file, void *buffer, size_t size)
-{
-    if (!fails(READ)) {
-        return __real_read(file, buffer, size);
-    }
-    errno = fault.cause;
-    return fault.cause != 0 ? -1 : __real_read(file, buffer, size > 7 ? 7 : size);
-}
-
-ssize_t __wrap_write(int file, const void *buffer, size_t size)
-{
-    if (!fails(WRITE)) {
-        return __real_write(file, buffer, size);
-    }
-    errno = fault.cause;
-    return fault.cause != 0 ? -1 : __real_write(file, buffer, size > 999 ? 999 : size);
-}
-
-int __wrap_fsync(int file)
-{
-    if (fails(FSYNC)) {
-        errno = fault.cause;
-        return -1;
-    }
-    return __real_fsync(file);
-}
-
-int __wrap_rename(const char *from, const char *to)
-{
-    if (fails(RENAME)) {
-        errno = fault.cause;
-        return -1;
-    }
-    return __real_rename(from, to);
-}
-
-int __wrap_close(int file)
-{
-    if (fails(CLOSE)) {
-        (void)__real_close(file); /* as Linux does: closed, but with bad news */
-        errno = fault.cause;
-        return -1;
-    }
-    return __real_close(file);
-}
-
-static void arm(enum call call, long at, bool for_ever, int cause)
-{
-    memset(&fault, 0, sizeof fault);
-    fault.call = call;
-    fault.at = at;
-    fault.for_ever = for_ever;
-    fault.cause = cause;
-    fault.armed = true;
-}
-
-/* ---------------------------------------------------------------------------------------------
- * A folder to work in
- * ------------------------------------------------------------------------------------------- */
-
-static char folder[200];
-
-static char *in_folder(const char *name, char out[600])
-{
-    (void)snprintf(out, 600, "%s/%s", folder, name);
-    return out;
-}
-
-static void put_file(const char *name, const char *bytes, size_t size)
-{
-    char path[600];
-    FILE *file = fopen(in_folder(name, path), "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* Content of a file: its bytes (test_malloc), or NULL if there is none. */
-static char *get_file(const char *name, size_t *size)
-{
-    char path[600];
-    FILE *file = fopen(in_folder(name, path), "rb");
-    if (file == NULL) {
-        return NULL;
-    }
-    char *bytes = test_malloc(4 << 20);
-    *size = fread(bytes, 1, 4 << 20, file);
-    fclose(file);
-    return bytes;
-}
-
-/* Entries of a folder, whatever they are called. */
-static size_t count_entries(const char *path)
-{
-    size_t n = 0;
-    DIR *directory = opendir(path);
-    assert_non_null(directory);
-    while (readdir(directory) != NULL) {
-        n++;
-    }
-    closedir(directory);
-    return n - 2;
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%.150s/phloem-failures-XXXXXX",
-                   base != NULL ? base : "/tmp");
-    return mkdtemp(folder) == NULL ? -1 : 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[300];
-    (void)snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command);
-}
 
 /* ---------------------------------------------------------------------------------------------
  * Trees
@@ -271,8 +51,6 @@ struct work {
     phl_stats stats;
 };
 
-typedef phl_status (*operation)(struct work *work, phl_error *error);
-
 /* Block by block, put together at the end. */
 static phl_status do_read_blocks(struct work *work, const phl_read_options *options,
                                  phl_error *error)
@@ -302,8 +80,9 @@ static phl_status do_read_blocks(struct work *work, const phl_read_options *opti
     return status;
 }
 
-static phl_status do_read(struct work *work, phl_error *error)
+static phl_status do_read(void *context, phl_error *error)
 {
+    struct work *work = context;
     phl_read_options options = read_options(work->format);
     options.xml_attributes = options.xml_text = true;
     options.skip_bad = work->skip_bad;
@@ -316,46 +95,53 @@ static phl_status do_read(struct work *work, phl_error *error)
                                         NULL, error);
 }
 
-static phl_status do_write(struct work *work, phl_error *error)
+static phl_status do_write(void *context, phl_error *error)
 {
+    struct work *work = context;
     phl_write_options options = write_options(work->format);
     return work->path != NULL ? phl_forest_write(work->source, work->path, &options, error)
                               : phl_forest_write_memory(work->source, &options, &work->written,
                                                         &work->written_size, error);
 }
 
-static phl_status do_concat(struct work *work, phl_error *error)
+static phl_status do_concat(void *context, phl_error *error)
 {
+    struct work *work = context;
     const phl_forest *both[2] = {work->source, work->source};
     return phl_forest_concat(both, 2, &work->forest, error);
 }
 
-static phl_status do_select(struct work *work, phl_error *error)
+static phl_status do_select(void *context, phl_error *error)
 {
+    struct work *work = context;
     const size_t trees[] = {1, 0, 1};
     return phl_forest_select(work->source, trees, 3, &work->forest, error);
 }
 
-static phl_status do_stats(struct work *work, phl_error *error)
+static phl_status do_stats(void *context, phl_error *error)
 {
+    struct work *work = context;
     return phl_stats_compute(work->source, &work->stats, error);
 }
 
-static phl_status do_fingerprint(struct work *work, phl_error *error)
+static phl_status do_fingerprint(void *context, phl_error *error)
 {
+    struct work *work = context;
     return phl_forest_fingerprint(work->source, true, work->print, error);
 }
 
-static phl_status do_symm(struct work *work, phl_error *error)
+static phl_status do_symm(void *context, phl_error *error)
 {
+    struct work *work = context;
     phl_symm_options options;
     phl_symm_options_init(&options);
     options.trees_per_class = 4;
     return phl_generate_symm(&options, &work->forest, error);
 }
 
-static phl_status do_documents(struct work *work, phl_error *error)
+static phl_status do_documents(void *context, phl_error *error)
 {
+    struct work *work = context;
     phl_documents_options options;
     phl_documents_options_init(&options);
     options.trees_per_class = 4;
@@ -364,8 +150,9 @@ static phl_status do_documents(struct work *work, phl_error *error)
 }
 
 /* A tree that fails half-way is forgotten; the builder goes on with the next. */
-static phl_status do_build(struct work *work, phl_error *error)
+static phl_status do_build(void *context, phl_error *error)
 {
+    struct work *work = context;
     phl_builder *builder = NULL;
     phl_status first = PHL_OK;
     phl_status status = phl_builder_create(NULL, &builder, error);
@@ -407,91 +194,42 @@ static phl_status do_build(struct work *work, phl_error *error)
     return status;
 }
 
-/* What came out, as a line of text to compare. */
-static void describe(struct work *work, char out[200])
+/* What came out, as a line of text to compare; and release it. */
+static void finish(void *context, char *out, size_t room)
 {
-    out[0] = '\0';
+    struct work *work = context;
     if (work->forest != NULL) {
-        assert_int_equal(phl_forest_fingerprint(work->forest, true, out, NULL), PHL_OK);
-        (void)sprintf(out + strlen(out), " %zu labels", phl_forest_labels(work->forest));
+        char print[33];
+        assert_int_equal(phl_forest_fingerprint(work->forest, true, print, NULL), PHL_OK);
+        (void)snprintf(out, room, "%s %zu labels", print, phl_forest_labels(work->forest));
     } else if (work->written != NULL) {
         uint64_t hash = work->written_size;
         for (size_t i = 0; i < work->written_size; i++) {
             hash = hash * 1099511628211u + (unsigned char)work->written[i];
         }
-        (void)sprintf(out, "%016llx", (unsigned long long)hash);
+        (void)snprintf(out, room, "%016llx", (unsigned long long)hash);
     } else if (work->stats.slot_filled != NULL) {
-        (void)sprintf(out, "%llu %llu %llu", (unsigned long long)work->stats.nodes,
-                      (unsigned long long)work->stats.slot_child_pairs,
-                      (unsigned long long)work->stats.ambiguous_trees);
+        (void)snprintf(out, room, "%llu %llu %llu", (unsigned long long)work->stats.nodes,
+                       (unsigned long long)work->stats.slot_child_pairs,
+                       (unsigned long long)work->stats.ambiguous_trees);
+        phl_stats_clear(&work->stats);
     } else {
-        (void)strcpy(out, work->print);
+        (void)snprintf(out, room, "%s", work->print);
     }
-}
-
-static void clear(struct work *work)
-{
     phl_forest_free(work->forest);
     phl_free(work->written);
-    if (work->stats.slot_filled != NULL) {
-        phl_stats_clear(&work->stats);
-    }
     work->forest = NULL;
     work->written = NULL;
-    memset(work->print, 0, sizeof work->print);
 }
 
 /* ---------------------------------------------------------------------------------------------
  * Allocations
  * ------------------------------------------------------------------------------------------- */
 
-static void complain(const char *name, long at, bool for_ever, const char *what,
-                     const phl_error *error)
+static void fail_allocations(const char *name, phl_status (*run)(void *, phl_error *),
+                             struct work *work)
 {
-    char line[2048];
-    print_error("%s, call %ld failing %s: %s: %s\n", name, at, for_ever ? "for ever" : "once", what,
-                phl_error_format(error, line, sizeof line));
-    fail();
-}
-
-/* Every allocation of the operation fails in turn.  `name`d for messages. */
-static void fail_allocations(const char *name, operation run, struct work *work)
-{
-    char expected[200], found[200];
-    phl_error error = {0};
-    assert_int_equal(run(work, &error), PHL_OK);
-    describe(work, expected);
-    clear(work);
-    for (int for_ever = 0; for_ever < 2; for_ever++) {
-        bool more = true;
-        for (long at = 1; more; at++) {
-            memset(&error, 0, sizeof error);
-            arm(ALLOCATE, at, for_ever, ENOMEM);
-            phl_status status = run(work, &error);
-            fault.armed = false;
-            more = fault.happened;
-            assert_true(more || at > 1); /* it was called at all */
-            if (status == PHL_OK) {
-                describe(work, found);
-                if (strcmp(found, expected) != 0) {
-                    complain(name, at, for_ever, "a wrong result", &error);
-                }
-            } else if (status != PHL_ERR_MEMORY || error.status != PHL_ERR_MEMORY ||
-                       error.message[0] == '\0') {
-                complain(name, at, for_ever, "not PHL_ERR_MEMORY", &error);
-            } else if (work->forest != NULL || work->written != NULL) {
-                complain(name, at, for_ever, "a result in spite of the failure", &error);
-            }
-            clear(work);
-            if (fault.n_live != 0) {
-                complain(name, at, for_ever, "memory is lost", &error);
-            }
-            assert_true(at < 100000);
-            if (!more) {
-                assert_int_equal(status, PHL_OK);
-            }
-        }
-    }
+    failing_allocations(&(failing_work){name, run, finish, work});
 }
 
 static void read_failures(phl_format format, const char *text, size_t size)
@@ -550,16 +288,9 @@ static void test_reading_ptb(void **state)
 static phl_forest *rich_forest(void)
 {
     char *text = many_brackets(20);
-    phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
-    phl_forest *forest = read_text(&options, text, strlen(text));
+    phl_forest *forest = trees(text);
     test_free(text);
     return forest;
-}
-
-static phl_forest *forest_of(phl_format format, const char *text)
-{
-    phl_read_options options = read_options(format);
-    return read_text(&options, text, strlen(text));
 }
 
 static void write_failures(phl_format format, const phl_forest *forest)
@@ -619,27 +350,6 @@ static void test_building(void **state)
 {
     (void)state;
     struct work work = {0};
-    char expected[200], found[200];
-    phl_error error = {0};
-    assert_int_equal(do_build(&work, &error), PHL_OK);
-    describe(&work, expected);
-    clear(&work);
-    /* Once: the second attempt goes through and leaves no trace of the first. */
-    bool more = true;
-    for (long at = 1; more; at++) {
-        arm(ALLOCATE, at, false, ENOMEM);
-        phl_status status = do_build(&work, &error);
-        fault.armed = false;
-        more = fault.happened;
-        if (status == PHL_OK) {
-            describe(&work, found);
-            assert_string_equal(found, expected);
-        } else {
-            assert_int_equal(status, PHL_ERR_MEMORY);
-        }
-        clear(&work);
-        assert_int_equal(fault.n_live, 0);
-    }
     fail_allocations("builder", do_build, &work);
 }
 
@@ -653,34 +363,33 @@ static void test_writing_files(void **state)
     (void)state;
     static const char *const names[] = {"out.trees", "out.trees.gz", "out.jsonl.zst"};
     phl_forest *forest = rich_forest();
+    long live = failing_live();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[600];
-        struct work work = {.source = forest, .path = in_folder(names[i], path)};
+        const char *path = in_folder(names[i]);
+        struct work work = {.source = forest, .path = path};
         for (int for_ever = 0; for_ever < 2; for_ever++) {
             bool more = true;
             for (long at = 1; more; at++) {
                 phl_error error = {0};
                 size_t size = 0;
-                put_file(names[i], "old", 3);
-                arm(ALLOCATE, at, for_ever, ENOMEM);
+                write_bytes(path, "old", 3);
+                failing_start(ALLOCATE, at, for_ever, ENOMEM);
                 phl_status status = do_write(&work, &error);
-                fault.armed = false;
-                more = fault.happened;
+                more = failing_stop();
                 assert_true(more || at > 1); /* it was called at all */
-                char *content = get_file(names[i], &size);
-                assert_non_null(content);
+                char *content = read_bytes(path, &size);
                 bool old = size == 3 && memcmp(content, "old", 3) == 0;
                 test_free(content);
                 if (old != (status != PHL_OK)) {
-                    complain(names[i], at, for_ever, "old and new are mixed up", &error);
+                    failing_complain(names[i], "old and new are mixed up", &error);
                 }
                 if (status != PHL_OK && status != PHL_ERR_MEMORY) {
-                    complain(names[i], at, for_ever, "not PHL_ERR_MEMORY", &error);
+                    failing_complain(names[i], "not PHL_ERR_MEMORY", &error);
                 }
-                if (count_entries(folder) != 1) {
-                    complain(names[i], at, for_ever, "a file is left behind", &error);
+                if (entries_in(folder) != 1) {
+                    failing_complain(names[i], "a file is left behind", &error);
                 }
-                assert_int_equal(fault.n_live, 0);
+                assert_int_equal(failing_live(), live);
             }
         }
         assert_int_equal(unlink(path), 0);
@@ -692,37 +401,31 @@ static void test_writing_files(void **state)
 static void test_writing_documents(void **state)
 {
     (void)state;
-    phl_forest *forest =
-        forest_of(PHL_FORMAT_BRACKETS, "a\t(r (x) _ (y))\nb\t(r)\n(q (\"a b\"))\na\t(s)\n");
-    char path[600];
-    struct work work = {
-        .source = forest, .path = in_folder("documents", path), .format = PHL_FORMAT_XML};
-    static const enum call calls[] = {ALLOCATE, WRITE, RENAME, CLOSE};
+    phl_forest *forest = trees("a\t(r (x) _ (y))\nb\t(r)\n(q (\"a b\"))\na\t(s)\n");
+    const char *path = in_folder("documents");
+    struct work work = {.source = forest, .path = path, .format = PHL_FORMAT_XML};
+    long live = failing_live();
+    static const enum failing_call calls[] = {ALLOCATE, WRITE, RENAME, CLOSE};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         for (int for_ever = 0; for_ever < 2; for_ever++) {
             bool more = true;
             for (long at = 1; more; at++) {
                 phl_error error = {0};
-                arm(calls[i], at, for_ever, calls[i] == ALLOCATE ? ENOMEM : EIO);
+                failing_start(calls[i], at, for_ever, calls[i] == ALLOCATE ? ENOMEM : EIO);
                 phl_status status = do_write(&work, &error);
-                fault.armed = false;
-                more = fault.happened;
+                more = failing_stop();
                 assert_true(more || at > 1); /* it was called at all */
-                if (count_entries(folder) != (status == PHL_OK)) {
-                    complain("documents", at, for_ever, "something is left behind", &error);
+                if (entries_in(folder) != (status == PHL_OK)) {
+                    failing_complain("documents", "something is left behind", &error);
                 }
                 if (status == PHL_OK && more) {
-                    complain("documents", at, for_ever, "the failure went unseen", &error);
+                    failing_complain("documents", "the failure went unseen", &error);
                 }
                 if (phl_status_exit_code(status) != (status == PHL_OK ? 0 : 4)) {
-                    complain("documents", at, for_ever, "the wrong kind of error", &error);
+                    failing_complain("documents", "the wrong kind of error", &error);
                 }
-                assert_int_equal(fault.n_live, 0);
-                if (status == PHL_OK) {
-                    char command[700];
-                    (void)snprintf(command, sizeof command, "rm -r '%s'", path);
-                    assert_int_equal(system(command), 0);
-                }
+                assert_int_equal(failing_live(), live);
+                empty_folder();
             }
         }
     }
@@ -733,13 +436,13 @@ static void test_writing_documents(void **state)
 static void test_reading_files(void **state)
 {
     (void)state;
-    char path[600], inside[600];
     phl_forest *forest = rich_forest();
-    assert_int_equal(mkdir(in_folder("in", path), 0777), 0);
+    const char *path = in_folder("in");
+    assert_int_equal(mkdir(path, 0777), 0);
     static const char *const names[] = {"in/a.trees", "in/b.trees.gz", "in/c.jsonl.zst",
                                         "in/d.jsonl"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct work work = {.source = forest, .path = in_folder(names[i], inside)};
+        struct work work = {.source = forest, .path = in_folder(names[i])};
         assert_int_equal(do_write(&work, NULL), PHL_OK);
     }
     struct work work = {.path = path};
@@ -748,11 +451,9 @@ static void test_reading_files(void **state)
     fail_allocations("folder in blocks", do_read, &work);
     work.block = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        work.path = in_folder(names[i], inside);
+        work.path = in_folder(names[i]);
         fail_allocations(names[i], do_read, &work);
-        assert_int_equal(unlink(inside), 0);
     }
-    assert_int_equal(rmdir(path), 0);
     phl_forest_free(forest);
 }
 
@@ -762,13 +463,14 @@ static void test_failing_reads(void **state)
     (void)state;
     static const char *const names[] = {"in.trees", "in.trees.gz", "in.jsonl.zst"};
     phl_forest *forest = rich_forest();
+    long live = failing_live();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[600], expected[200], found[200];
-        struct work work = {.source = forest, .path = in_folder(names[i], path)};
+        char expected[200], found[200];
+        const char *path = in_folder(names[i]);
+        struct work work = {.source = forest, .path = path};
         assert_int_equal(do_write(&work, NULL), PHL_OK);
         assert_int_equal(do_read(&work, NULL), PHL_OK);
-        describe(&work, expected);
-        clear(&work);
+        finish(&work, expected, sizeof expected);
         static const int causes[] = {EIO, EINTR, 0};
         for (size_t c = 0; c < 2 * sizeof causes / sizeof *causes; c++) {
             int cause = causes[c / 2];
@@ -777,21 +479,19 @@ static void test_failing_reads(void **state)
             for (long at = 1; more; at++) {
                 phl_error error = {0};
                 bool for_ever = cause != EINTR; /* interrupted for ever is waiting for ever */
-                arm(READ, at, for_ever, cause);
+                failing_start(READ, at, for_ever, cause);
                 phl_status status = do_read(&work, &error);
-                fault.armed = false;
-                more = fault.happened;
+                more = failing_stop();
                 assert_true(more || at > 1); /* it was called at all */
                 if (more && cause == EIO) {
                     assert_int_equal(status, PHL_ERR_READ);
                     assert_string_equal(error.file, path);
                 } else {
                     assert_int_equal(status, PHL_OK);
-                    describe(&work, found);
+                    finish(&work, found, sizeof found);
                     assert_string_equal(found, expected);
                 }
-                clear(&work);
-                assert_int_equal(fault.n_live, 0);
+                assert_int_equal(failing_live(), live);
             }
         }
         assert_int_equal(unlink(path), 0);
@@ -805,7 +505,7 @@ static void test_failing_writes(void **state)
     (void)state;
     static const char *const names[] = {"out.trees", "out.jsonl.gz", "out.trees.zst"};
     static const struct {
-        enum call call;
+        enum failing_call call;
         int cause;
         bool for_ever;
         bool harmless;
@@ -814,28 +514,27 @@ static void test_failing_writes(void **state)
         {WRITE, 0, true, true},        {FSYNC, EIO, false, false},   {FSYNC, ENOSPC, true, false},
         {RENAME, EACCES, true, false}, {CLOSE, EIO, false, false},   {CLOSE, ENOSPC, true, false}};
     char *text = many_brackets(20000); /* several buffers full */
-    phl_forest *forest = forest_of(PHL_FORMAT_BRACKETS, text);
+    phl_forest *forest = trees(text);
     test_free(text);
+    long live = failing_live();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[600];
-        struct work work = {.source = forest, .path = in_folder(names[i], path)};
+        const char *path = in_folder(names[i]);
+        struct work work = {.source = forest, .path = path};
         size_t new_size = 0;
         assert_int_equal(do_write(&work, NULL), PHL_OK);
-        char *new_content = get_file(names[i], &new_size);
+        char *new_content = read_bytes(path, &new_size);
         assert_true(new_size > 1000);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             bool more = true;
             for (long at = 1; more; at++) {
                 phl_error error = {0};
                 size_t size = 0;
-                put_file(names[i], "old", 3);
-                arm(ways[w].call, at, ways[w].for_ever, ways[w].cause);
+                write_bytes(path, "old", 3);
+                failing_start(ways[w].call, at, ways[w].for_ever, ways[w].cause);
                 phl_status status = do_write(&work, &error);
-                fault.armed = false;
-                more = fault.happened;
+                more = failing_stop();
                 assert_true(more || at > 1); /* it was called at all */
-                char *content = get_file(names[i], &size);
-                assert_non_null(content);
+                char *content = read_bytes(path, &size);
                 if (more && !ways[w].harmless) {
                     assert_int_equal(status, PHL_ERR_WRITE);
                     assert_string_equal(error.file, path);
@@ -847,8 +546,8 @@ static void test_failing_writes(void **state)
                     assert_memory_equal(content, new_content, size);
                 }
                 test_free(content);
-                assert_int_equal(count_entries(folder), 1);
-                assert_int_equal(fault.n_live, 0);
+                assert_int_equal(entries_in(folder), 1);
+                assert_int_equal(failing_live(), live);
             }
         }
         test_free(new_content);

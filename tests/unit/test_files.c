@@ -9,83 +9,16 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "folder.h"
+#include "must.h"
 #include "samples.h"
-
-static char folder[200];
-
-static const char *at(const char *name)
-{
-    static char paths[8][600];
-    static int next = 0;
-    char *path = paths[next++ % 8];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%.150s/phloem-files-XXXXXX",
-                   base != NULL ? base : "/tmp");
-    return mkdtemp(folder) == NULL ? -1 : 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[600];
-    (void)snprintf(command, sizeof command, "chmod -R u+w '%s' && rm -r '%s'", folder, folder);
-    return system(command);
-}
-
-static void put(const char *name, const void *bytes, size_t size)
-{
-    FILE *file = fopen(at(name), "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void put_text(const char *name, const char *text)
-{
-    put(name, text, strlen(text));
-}
-
-static void check_content(const char *name, const char *expected)
-{
-    char content[4096];
-    FILE *file = fopen(at(name), "rb");
-    assert_non_null(file);
-    size_t size = fread(content, 1, sizeof content - 1, file);
-    fclose(file);
-    content[size] = '\0';
-    assert_string_equal(content, expected);
-}
-
-static size_t count_entries(const char *path)
-{
-    size_t n = 0;
-    DIR *directory = opendir(path);
-    assert_non_null(directory);
-    while (readdir(directory) != NULL) {
-        n++;
-    }
-    closedir(directory);
-    return n - 2;
-}
 
 /* A file or folder reads as these trees. */
 static void check_reads(const char *name, const phl_read_options *options, const char *expected)
 {
-    const char *path = at(name);
+    const char *path = in_folder(name);
     phl_forest *forest = NULL;
-    phl_error error = {0};
-    char line[2048];
-    if (phl_forest_read(&path, 1, options, &forest, NULL, &error) != PHL_OK) {
-        print_error("%s\n", phl_error_format(&error, line, sizeof line));
-        fail();
-    }
+    must(phl_forest_read(&path, 1, options, &forest, NULL, error));
     char *found = write_text(forest, write_options(PHL_FORMAT_BRACKETS));
     assert_string_equal(found, expected);
     test_free(found);
@@ -95,7 +28,7 @@ static void check_reads(const char *name, const phl_read_options *options, const
 static void check_fails(const char *name, const phl_read_options *options, phl_status status,
                         const char *message)
 {
-    const char *path = at(name);
+    const char *path = in_folder(name);
     phl_forest *forest = NULL;
     phl_error error = {0};
     assert_int_equal(phl_forest_read(&path, 1, options, &forest, NULL, &error), status);
@@ -136,10 +69,10 @@ static void test_folders(void **state)
 {
     (void)state;
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
-    assert_int_equal(mkdir(at("in"), 0777), 0);
-    assert_int_equal(mkdir(at("in/k1"), 0777), 0);
-    assert_int_equal(mkdir(at("in/k2"), 0777), 0);
-    assert_int_equal(mkdir(at("in/.git"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in/k1"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in/k2"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in/.git"), 0777), 0);
     check_fails("in", &options, PHL_ERR_OPEN, "no files with trees in this folder");
     put_text("in/z.trees", "own\t(z)\n");
     put_text("in/k1/b.xml", "<b/>");
@@ -163,8 +96,8 @@ static void test_folders(void **state)
     options.limit = 2;
     check_reads("in", &options, "k1\t(a)\nk1\t(b)\n");
     /* A link to a folder is not followed, a link to a file is; no endless circle. */
-    assert_int_equal(symlink("..", at("in/k1/up")), 0);
-    assert_int_equal(symlink("../z.trees", at("in/k2/link.trees")), 0);
+    assert_int_equal(symlink("..", in_folder("in/k1/up")), 0);
+    assert_int_equal(symlink("../z.trees", in_folder("in/k2/link.trees")), 0);
     options.limit = 0;
     check_reads("in", &options, "k1\t(a)\nk1\t(b)\nown\t(c)\nown\t(z)\nown\t(z)\n");
 }
@@ -174,7 +107,7 @@ static void test_several_paths(void **state)
     (void)state;
     put_text("b.trees", "(b)\n(c)\n");
     put_text("a.trees", "(a)\n");
-    const char *paths[] = {at("b.trees"), at("a.trees"), at("b.trees")};
+    const char *paths[] = {in_folder("b.trees"), in_folder("a.trees"), in_folder("b.trees")};
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
     phl_read_summary summary;
     phl_forest *forest = NULL;
@@ -191,6 +124,27 @@ static void test_several_paths(void **state)
     forest = NULL;
     assert_int_equal(phl_forest_read(paths, 3, &options, &forest, NULL, NULL), PHL_ERR_ARGUMENT);
     assert_null(forest);
+}
+
+/* What a reader will read, before it does. */
+static void test_listed_files(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(at("in"), 0777), 0);
+    put_text("in/b.trees", "(b)\n");
+    put_text("in/a.xml", "<a/>");
+    put_text("in/notes.txt", "(not a tree file)");
+    put_text("c.dat", "(c)\n");
+    const char *paths[] = {at("c.dat"), at("in"), "-", at("missing.trees")};
+    const char *expected[] = {paths[0], at("in/a.xml"), at("in/b.trees"), "-", paths[3]};
+    phl_read_options options = read_options(PHL_FORMAT_AUTO);
+    phl_forest_reader *reader = NULL;
+    assert_int_equal(phl_forest_reader_create(paths, 4, &options, &reader, NULL), PHL_OK);
+    assert_int_equal(phl_forest_reader_files(reader), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(phl_forest_reader_file(reader, i), expected[i]);
+    }
+    phl_forest_reader_free(reader);
 }
 
 static void test_formats_by_name(void **state)
@@ -220,37 +174,37 @@ static void test_compressed(void **state)
     size_t size = pack_gzip("k\t(a)\n(b", 8, bytes, sizeof bytes);
     /* The second member goes on in the middle of a tree. */
     size += pack_gzip(" (c))\n", 6, bytes + size, sizeof bytes - size);
-    put("x.trees.gz", bytes, size);
-    put("x.dat", bytes, size); /* by content, whatever the name */
-    put("x.trees.zst", bytes, size);
+    write_bytes(in_folder("x.trees.gz"), bytes, size);
+    write_bytes(in_folder("x.dat"), bytes, size); /* by content, whatever the name */
+    write_bytes(in_folder("x.trees.zst"), bytes, size);
     check_reads("x.trees.gz", &options, "k\t(a)\n(b (c))\n");
     check_reads("x.dat", &options, "k\t(a)\n(b (c))\n");
     check_reads("x.trees.zst", &options, "k\t(a)\n(b (c))\n");
     for (size_t cut = 1; cut < size; cut++) { /* cut anywhere but between the members */
-        const char *path = at("cut.trees.gz");
+        const char *path = in_folder("cut.trees.gz");
         phl_forest *forest = NULL;
-        put("cut.trees.gz", bytes, cut);
+        write_bytes(in_folder("cut.trees.gz"), bytes, cut);
         phl_status status = phl_forest_read(&path, 1, &options, &forest, NULL, NULL);
         assert_true(phl_status_exit_code(status) == 3);
         assert_null(forest);
     }
     size = pack_zstd("k\t(a)\n(b", 8, bytes, sizeof bytes);
     size += pack_zstd(" (c))\n", 6, bytes + size, sizeof bytes - size);
-    put("y.trees.zst", bytes, size);
+    write_bytes(in_folder("y.trees.zst"), bytes, size);
     check_reads("y.trees.zst", &options, "k\t(a)\n(b (c))\n");
     for (size_t cut = 1; cut < size; cut++) {
-        const char *path = at("cut.trees.zst");
+        const char *path = in_folder("cut.trees.zst");
         phl_forest *forest = NULL;
-        put("cut.trees.zst", bytes, cut);
+        write_bytes(in_folder("cut.trees.zst"), bytes, cut);
         phl_status status = phl_forest_read(&path, 1, &options, &forest, NULL, NULL);
         assert_true(phl_status_exit_code(status) == 3);
         assert_null(forest);
     }
     size = pack_gzip("", 0, bytes, sizeof bytes);
-    put("empty.trees.gz", bytes, size);
+    write_bytes(in_folder("empty.trees.gz"), bytes, size);
     check_reads("empty.trees.gz", &options, "");
     size = pack_zstd("", 0, bytes, sizeof bytes);
-    put("empty.zst", bytes, size);
+    write_bytes(in_folder("empty.zst"), bytes, size);
     check_reads("empty.zst", &options, "");
 }
 
@@ -267,15 +221,16 @@ static void test_ratio(void **state)
         text[i + (1 << 20) - 1] = '\n';
     }
     memcpy(text + BIG - 5, "\n(a)\n", 5);
-    put("bomb.trees.gz", packed, pack_gzip(text, BIG, packed, ROOM));
+    write_bytes(in_folder("bomb.trees.gz"), packed, pack_gzip(text, BIG, packed, ROOM));
     options.max_ratio = 500;
     check_fails("bomb.trees.gz", &options, PHL_ERR_LIMIT, "more than 500 times its size");
     options.max_ratio = 100000;
     check_reads("bomb.trees.gz", &options, "(a)\n");
-    put("bomb.trees.zst", packed, pack_zstd(text, BIG, packed, ROOM));
+    write_bytes(in_folder("bomb.trees.zst"), packed, pack_zstd(text, BIG, packed, ROOM));
     options.max_ratio = 0; /* 1,000 */
     check_fails("bomb.trees.zst", &options, PHL_ERR_LIMIT, "more than 1000 times its size");
-    put("small.trees.gz", packed, pack_gzip(text, 60 << 20, packed, ROOM)); /* below what is free */
+    write_bytes(in_folder("small.trees.gz"), packed,
+                pack_gzip(text, 60 << 20, packed, ROOM)); /* below what is free */
     options.max_ratio = 10;
     check_reads("small.trees.gz", &options, "");
     free(packed);
@@ -294,7 +249,7 @@ static void test_unreadable(void **state)
     options.skip_bad = true; /* a missing file is no bad tree */
     check_fails("missing.trees", &options, PHL_ERR_OPEN, "cannot open");
     check_reads("x.dat", &options, "");
-    assert_int_equal(mkdir(at("empty"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("empty"), 0777), 0);
     check_fails("empty", &options, PHL_ERR_OPEN, "no files with trees");
 }
 
@@ -303,11 +258,11 @@ static void test_fifo(void **state)
 {
     (void)state;
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
-    assert_int_equal(mkfifo(at("fifo"), 0666), 0);
+    assert_int_equal(mkfifo(in_folder("fifo"), 0666), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        int file = open(at("fifo"), O_WRONLY);
+        int file = open(in_folder("fifo"), O_WRONLY);
         bool good = write(file, "(a", 2) == 2 && write(file, " (b))\n", 6) == 6;
         _exit(good ? 0 : 1);
     }
@@ -325,7 +280,8 @@ static phl_status write_file(const char *text, const char *name, phl_error *erro
 {
     phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
     phl_forest *forest = read_text(&options, text, strlen(text));
-    phl_status status = phl_forest_write(forest, name[0] == '/' ? name : at(name), NULL, error);
+    phl_status status =
+        phl_forest_write(forest, name[0] == '/' ? name : in_folder(name), NULL, error);
     phl_forest_free(forest);
     return status;
 }
@@ -339,27 +295,27 @@ static void test_replacing(void **state)
     check_content("out.trees", "(a)\n");
     mode_t mask = umask(022);
     (void)umask(mask);
-    assert_int_equal(stat(at("out.trees"), &info), 0);
+    assert_int_equal(stat(in_folder("out.trees"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0666 & ~mask);
-    assert_int_equal(chmod(at("out.trees"), 0640), 0);
+    assert_int_equal(chmod(in_folder("out.trees"), 0640), 0);
     assert_int_equal(write_file("(b)\n", "out.trees", NULL), PHL_OK);
     check_content("out.trees", "(b)\n");
-    assert_int_equal(stat(at("out.trees"), &info), 0);
+    assert_int_equal(stat(in_folder("out.trees"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
     /* What cannot be expressed leaves the old file alone. */
     put_text("old.elastic.tree", "old");
     assert_int_equal(write_file("(a _ (b))\n", "old.elastic.tree", &error), PHL_ERR_EXPRESS);
     check_content("old.elastic.tree", "old");
     /* Behind a link the file itself is replaced, and the link stays. */
-    assert_int_equal(mkdir(at("elsewhere"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("elsewhere"), 0777), 0);
     put_text("elsewhere/real.trees", "old");
-    assert_int_equal(symlink("elsewhere/real.trees", at("link.trees")), 0);
+    assert_int_equal(symlink("elsewhere/real.trees", in_folder("link.trees")), 0);
     assert_int_equal(write_file("(c)\n", "link.trees", NULL), PHL_OK);
     check_content("elsewhere/real.trees", "(c)\n");
-    assert_int_equal(lstat(at("link.trees"), &info), 0);
+    assert_int_equal(lstat(in_folder("link.trees"), &info), 0);
     assert_true(S_ISLNK(info.st_mode));
-    assert_int_equal(count_entries(at("elsewhere")), 1);
-    assert_int_equal(count_entries(folder), 4);
+    assert_int_equal(entries_in(in_folder("elsewhere")), 1);
+    assert_int_equal(entries_in(folder), 4);
 }
 
 static void test_writing_compressed(void **state)
@@ -372,7 +328,7 @@ static void test_writing_compressed(void **state)
     for (size_t i = 0; i < 4; i++) {
         unsigned char head[4];
         assert_int_equal(write_file("k\t(a _ (b))\n(c)\n", names[i], NULL), PHL_OK);
-        FILE *file = fopen(at(names[i]), "rb");
+        FILE *file = fopen(in_folder(names[i]), "rb");
         assert_int_equal(fread(head, 1, 4, file), 4);
         fclose(file);
         assert_memory_equal(head, magic[i], 4);
@@ -388,22 +344,22 @@ static void test_unwritable(void **state)
     phl_error error = {0};
     assert_int_equal(write_file("(a)\n", "nowhere/out.trees", &error), PHL_ERR_WRITE);
     assert_non_null(strstr(error.message, "No such file"));
-    assert_int_equal(mkdir(at("folder.trees"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("folder.trees"), 0777), 0);
     assert_int_equal(write_file("(a)\n", "folder.trees", &error), PHL_ERR_WRITE);
     assert_non_null(strstr(error.message, "it is a folder"));
     assert_int_equal(write_file("(a)\n", "/dev/full", &error), PHL_ERR_WRITE);
     assert_non_null(strstr(error.message, "No space left"));
     assert_int_equal(write_file("(a)\n", "/dev/null", &error), PHL_OK);
-    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(entries_in(folder), 1);
 }
 
 /* In a process without privileges: root may write anywhere. */
 static void test_read_only_folder(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir(at("closed"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("closed"), 0777), 0);
     put_text("closed/old.trees", "old");
-    assert_int_equal(chmod(at("closed"), 0555), 0);
+    assert_int_equal(chmod(in_folder("closed"), 0555), 0);
     assert_int_equal(chmod(folder, 0755), 0);
     fflush(NULL);
     pid_t child = fork();
@@ -418,7 +374,7 @@ static void test_read_only_folder(void **state)
         if (phl_forest_read_memory("(a)", 3, "test", &options, &forest, NULL, NULL) != PHL_OK) {
             _exit(3);
         }
-        phl_status status = phl_forest_write(forest, at("closed/old.trees"), NULL, &error);
+        phl_status status = phl_forest_write(forest, in_folder("closed/old.trees"), NULL, &error);
         phl_forest_free(forest);
         _exit(status == PHL_ERR_WRITE && strstr(error.message, "Permission denied") != NULL ? 0
                                                                                             : 4);
@@ -427,7 +383,7 @@ static void test_read_only_folder(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     check_content("closed/old.trees", "old");
-    assert_int_equal(count_entries(at("closed")), 1);
+    assert_int_equal(entries_in(in_folder("closed")), 1);
 }
 
 /* Documents: a folder a class; an existing folder is filled only if told so. */
@@ -439,21 +395,22 @@ static void test_documents(void **state)
     const char *text = "a\t(x (y))\nb\t(x _ (y))\na\t(z)\n(w)\n";
     phl_forest *forest = read_text(&reading, text, strlen(text));
     phl_error error = {0};
-    assert_int_equal(phl_forest_write(forest, at("docs"), &options, NULL), PHL_OK);
+    assert_int_equal(phl_forest_write(forest, in_folder("docs"), &options, NULL), PHL_OK);
     phl_read_options automatic = read_options(PHL_FORMAT_AUTO);
     check_reads("docs", &automatic, "(w)\na\t(x (y))\na\t(z)\nb\t(x _ (y))\n");
-    assert_int_equal(phl_forest_write(forest, at("docs"), &options, &error), PHL_ERR_WRITE);
+    assert_int_equal(phl_forest_write(forest, in_folder("docs"), &options, &error), PHL_ERR_WRITE);
     assert_non_null(strstr(error.message, "not empty"));
     options.force = true;
-    assert_int_equal(phl_forest_write(forest, at("docs"), &options, NULL), PHL_OK);
+    assert_int_equal(phl_forest_write(forest, in_folder("docs"), &options, NULL), PHL_OK);
     check_reads("docs", &automatic, "(w)\na\t(x (y))\na\t(z)\nb\t(x _ (y))\n");
-    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(entries_in(folder), 1);
     phl_forest_free(forest);
     text = "a/b\t(x)\nc\t(y)\n";
     forest = read_text(&reading, text, strlen(text));
-    assert_int_equal(phl_forest_write(forest, at("more"), &options, &error), PHL_ERR_EXPRESS);
+    assert_int_equal(phl_forest_write(forest, in_folder("more"), &options, &error),
+                     PHL_ERR_EXPRESS);
     assert_non_null(strstr(error.message, "tree 0"));
-    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(entries_in(folder), 1);
     phl_forest_free(forest);
 }
 
@@ -476,10 +433,10 @@ static void test_cancelled(void **state)
         phl_error error = {0};
         options.context = &left;
         put_text("out.trees", "old");
-        assert_int_equal(phl_forest_write(forest, at("out.trees"), &options, &error),
+        assert_int_equal(phl_forest_write(forest, in_folder("out.trees"), &options, &error),
                          PHL_ERR_CANCELLED);
         check_content("out.trees", "old");
-        assert_int_equal(count_entries(folder), 1);
+        assert_int_equal(entries_in(folder), 1);
         left = calls;
         reading.cancel = say_stop;
         reading.context = &left;
@@ -496,19 +453,13 @@ static void test_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(test_folders),
-        IN_A_FOLDER(test_several_paths),
-        IN_A_FOLDER(test_formats_by_name),
-        IN_A_FOLDER(test_compressed),
-        IN_A_FOLDER(test_ratio),
-        IN_A_FOLDER(test_unreadable),
-        IN_A_FOLDER(test_fifo),
-        IN_A_FOLDER(test_replacing),
-        IN_A_FOLDER(test_writing_compressed),
-        IN_A_FOLDER(test_unwritable),
-        IN_A_FOLDER(test_read_only_folder),
-        IN_A_FOLDER(test_documents),
-        IN_A_FOLDER(test_cancelled),
+        IN_A_FOLDER(test_folders),      IN_A_FOLDER(test_several_paths),
+        IN_A_FOLDER(test_listed_files), IN_A_FOLDER(test_formats_by_name),
+        IN_A_FOLDER(test_compressed),   IN_A_FOLDER(test_ratio),
+        IN_A_FOLDER(test_unreadable),   IN_A_FOLDER(test_fifo),
+        IN_A_FOLDER(test_replacing),    IN_A_FOLDER(test_writing_compressed),
+        IN_A_FOLDER(test_unwritable),   IN_A_FOLDER(test_read_only_folder),
+        IN_A_FOLDER(test_documents),    IN_A_FOLDER(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

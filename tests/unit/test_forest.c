@@ -10,15 +10,9 @@
 static const char *const few[] = {"a", "b", "c"};
 enum { ROUNDS = 300 };
 
-static phl_forest *native(const char *text)
-{
-    phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
-    return read_text(&options, text, strlen(text));
-}
-
 static void check_subtrees(const char *text, size_t expected)
 {
-    phl_forest *forest = native(text);
+    phl_forest *forest = trees(text);
     if (phl_forest_subtrees(forest) != expected) {
         print_error("%s: %zu distinct subtrees, expected %zu\n", text, phl_forest_subtrees(forest),
                     expected);
@@ -542,7 +536,7 @@ static void test_fingerprint_neighbours(void **state)
     enum { N = sizeof texts / sizeof *texts };
     char prints[2][N][33];
     for (size_t i = 0; i < N; i++) {
-        phl_forest *forest = native(texts[i]);
+        phl_forest *forest = trees(texts[i]);
         sample_fingerprint(forest, false, prints[0][i]);
         sample_fingerprint(forest, true, prints[1][i]);
         phl_forest_free(forest);
@@ -626,7 +620,7 @@ static void test_select(void **state)
             phl_forest_free(forest);
         }
     }
-    phl_forest *forest = native("x\t(a (b))\ny\t(c)\n"), *selected = NULL;
+    phl_forest *forest = forest_of(PHL_FORMAT_BRACKETS, "x\t(a (b))\ny\t(c)\n"), *selected = NULL;
     phl_error error = {0};
     assert_int_equal(phl_forest_select(forest, NULL, 0, &selected, NULL), PHL_OK);
     assert_int_equal(phl_forest_trees(selected), 0);
@@ -650,7 +644,7 @@ static void test_sources(void **state)
     options.class_name = "k";
     const char *text = "\n{\"id\":5,\"weight\":3,\"label\":[\"a\"],\"parent\":[-1]}\n";
     phl_forest *forest = read_text(&options, text, strlen(text));
-    phl_forest *plain = native("(b)\n");
+    phl_forest *plain = trees("(b)\n");
     const phl_forest *parts[3] = {plain, forest, plain};
     phl_forest *both = NULL;
     assert_int_equal(phl_forest_concat(parts, 3, &both, NULL), PHL_OK);
@@ -670,7 +664,7 @@ static void test_sources(void **state)
 static void test_statistics(void **state)
 {
     (void)state;
-    phl_forest *forest = native("x\t(a (b) (b (c)))\ny\t(a (b) (b (c)))\n(? _ (b))\n(d)\n");
+    phl_forest *forest = trees("x\t(a (b) (b (c)))\ny\t(a (b) (b (c)))\n(? _ (b))\n(d)\n");
     phl_stats stats;
     assert_int_equal(phl_stats_compute(forest, &stats, NULL), PHL_OK);
     assert_int_equal(stats.trees, 4);
@@ -698,7 +692,7 @@ static void test_statistics(void **state)
     assert_true(stats.depth_mean == 1.25 && stats.depth_max == 2 && stats.depth_min == 0);
     phl_stats_clear(&stats);
     phl_forest_free(forest);
-    forest = native("");
+    forest = trees("");
     assert_int_equal(phl_stats_compute(forest, &stats, NULL), PHL_OK);
     assert_int_equal(stats.trees + stats.nodes + stats.n_classes + stats.max_slot, 0);
     phl_stats_clear(&stats);

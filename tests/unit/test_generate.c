@@ -1,16 +1,11 @@
 /* test_generate.c - the generators: same seed, same trees; bad options; what holds for every tree;
  * and moments against constants. */
-#include "phloem.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "check.h"
+#include "forests.h"
 
 enum { SLOTS = 3, MAX_SIZE = 100, N_CLASSES = 3, N_MOMENTS = 19 };
 
@@ -179,17 +174,6 @@ static void measure(const shape *tree, size_t class_index, double moment[N_MOMEN
     assert_int_equal(k, N_MOMENTS);
 }
 
-static phl_forest *make_symm(size_t trees_per_class, uint64_t seed)
-{
-    phl_symm_options options;
-    phl_forest *forest = NULL;
-    phl_symm_options_init(&options);
-    options.trees_per_class = trees_per_class;
-    options.seed = seed;
-    assert_int_equal(phl_generate_symm(&options, &forest, NULL), PHL_OK);
-    return forest;
-}
-
 static phl_forest *make_documents(const phl_documents_options *options)
 {
     phl_forest *forest = NULL;
@@ -225,7 +209,7 @@ static void symm_moments(void **state)
 {
     (void)state;
     const size_t n = 20000;
-    phl_forest *forest = make_symm(n, 7);
+    phl_forest *forest = symm_forest(7, n);
     phl_walk *walk = NULL;
     assert_int_equal(phl_walk_create(forest, &walk, NULL), PHL_OK);
     assert_int_equal(phl_forest_trees(forest), N_CLASSES * n);
@@ -258,7 +242,8 @@ static void symm_is_deterministic(void **state)
 {
     (void)state;
     char a[33], b[33];
-    phl_forest *first = make_symm(30, 5), *again = make_symm(30, 5), *other = make_symm(30, 6);
+    phl_forest *first = symm_forest(5, 30), *again = symm_forest(5, 30),
+               *other = symm_forest(6, 30);
     print_forest(first, a);
     print_forest(again, b);
     assert_string_equal(a, b);
@@ -266,7 +251,7 @@ static void symm_is_deterministic(void **state)
     assert_string_not_equal(a, b);
 
     /* Tree i of a class does not depend on how many are made. */
-    phl_forest *more = make_symm(50, 5), *same = NULL;
+    phl_forest *more = symm_forest(5, 50), *same = NULL;
     size_t trees[90];
     for (size_t i = 0; i < 90; i++) {
         trees[i] = i / 30 * 50 + i % 30;

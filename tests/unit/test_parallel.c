@@ -1,6 +1,9 @@
 /* test_parallel.c - loops over blocks: every item once, same bits for any number of threads, errors
  * and cancelling. */
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -178,6 +181,35 @@ static phl_status outer(size_t block, size_t begin, size_t end, int worker, void
     return PHL_OK;
 }
 
+/* Threads that can still be made; linked instead of pthread_create. */
+static int makeable = 1 << 30;
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *context);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *context)
+{
+    return makeable-- > 0 ? __real_pthread_create(thread, attributes, start, context) : EAGAIN;
+}
+
+static void test_no_threads(void **state)
+{
+    (void)state;
+    double first = 0;
+    for (int left = 0; left < 5; left++) {
+        struct work *work = fresh(1000, 4);
+        makeable = left;
+        assert_int_equal(phl_parallel_blocks(ITEMS, 1000, 4, body, work, NULL, NULL, NULL), PHL_OK);
+        assert_int_equal(makeable, left < 3 ? -1 : left - 3); /* was asked, and not again */
+        makeable = 1 << 30;
+        assert_true(atomic_load(&work->done) == 20);
+        assert_int_equal(atomic_load(&work->clashes), 0);
+        double sum = phl_sum_partials(work->partials, 20);
+        first = left == 0 ? sum : first;
+        check_ulps(sum, first, 0);
+    }
+}
+
 static void test_nested(void **state)
 {
     (void)state;
@@ -199,6 +231,7 @@ static void test_counts(void **state)
     assert_int_equal(phl_thread_count(0), phl_core_count());
     assert_int_equal(phl_thread_count(-3), phl_core_count());
     assert_int_equal(phl_thread_count(5), 5);
+    assert_int_equal(phl_thread_count(INT_MAX), PHL_MAX_THREADS);
     assert_true(phl_block_count(0, 10) == 0);
     assert_true(phl_block_count(10, 10) == 1);
     assert_true(phl_block_count(11, 10) == 2);
@@ -210,7 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_cancel),    cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_counts),    cmocka_unit_test(test_no_threads),
     };
     return cmocka_run_group_tests_name("parallel", tests, NULL, NULL) != 0;
 }

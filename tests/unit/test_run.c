@@ -31,7 +31,7 @@ static void test_round_trips(void **state)
         assert_null(again->forest);
         phl_run_free(run);
         phl_run_free(again);
-        assert_int_equal(files_in_folder(), 1);
+        assert_int_equal(entries_in(folder), 1);
     }
 }
 
@@ -50,8 +50,7 @@ static void test_same_bytes(void **state)
     assert_memory_equal(first, second, size);
     test_free(second);
     phl_run *opened = open_run(path);
-    phl_error error = {0};
-    must(phl_run_load_forest(opened, path, &error), &error);
+    must(phl_run_load_forest(opened, path, error));
     save(opened, path);
     second = read_bytes(path, &size_again);
     assert_int_equal(size, size_again);
@@ -68,15 +67,15 @@ static void test_odd_meta(void **state)
 {
     (void)state;
     const char *path = in_folder("a.run");
-    phl_error error = {0};
+    phl_error failure = {0};
     phl_run *run = random_run(&shapes[A_TINY], SEED, false);
-    must(phl_run_set_meta(run, "command", "train \xff.trees", &error), &error);
+    must(phl_run_set_meta(run, "command", "train \xff.trees", error));
     save(run, path);
     phl_run *again = open_run(path);
     assert_string_equal(phl_run_meta(again, "command"), "train \\xff.trees");
     phl_run_free(again);
-    must(phl_run_set_meta(run, "states", "3", &error), &error);
-    assert_int_equal(phl_run_save(run, path, true, &error), PHL_ERR_ARGUMENT);
+    must(phl_run_set_meta(run, "states", "3", error));
+    assert_int_equal(phl_run_save(run, path, true, &failure), PHL_ERR_ARGUMENT);
     phl_run_free(run);
 }
 
@@ -117,27 +116,24 @@ static void test_forests(void **state)
     const char *path = in_folder("a.run");
     for (size_t i = 0; i < 2 * sizeof texts / sizeof *texts; i++) {
         const char *text = texts[i / 2];
-        phl_error error = {0};
         phl_read_options options;
         phl_read_options_init(&options);
         options.format = text[0] == '{' ? PHL_FORMAT_JSON : PHL_FORMAT_BRACKETS;
         options.no_sharing = i % 2 == 1;
         phl_run *run = random_run(&shapes[A_SP], SEED, false);
         must(phl_forest_read_memory(text, strlen(text), "name \xff", &options, &run->forest, NULL,
-                                    &error),
-             &error);
+                                    error));
         save(run, path);
         phl_run *again = open_run(path);
-        must(phl_run_load_forest(again, path, &error), &error);
+        must(phl_run_load_forest(again, path, error));
         assert_non_null(again->forest);
         check_same_forest(run->forest, again->forest);
         phl_run_free(run);
         phl_run_free(again);
     }
     phl_run *none = random_run(&shapes[A_SP], SEED, false);
-    phl_error error = {0};
     save(none, path);
-    must(phl_run_load_forest(none, path, &error), &error);
+    must(phl_run_load_forest(none, path, error));
     assert_null(none->forest);
     phl_run_free(none);
 }
@@ -147,13 +143,13 @@ static void test_replacing(void **state)
     (void)state;
     const char *path = in_folder("a.run");
     const char *other = in_folder("link.run");
-    phl_error error = {0};
+    phl_error failure = {0};
     phl_run *first = random_run(&shapes[A_SP], 1, false);
     phl_run *second = random_run(&shapes[A_TD], 2, false);
-    must(phl_run_save(first, path, false, &error), &error);
-    assert_int_equal(phl_run_save(second, path, false, &error), PHL_ERR_WRITE);
-    assert_non_null(strstr(error.message, "exists already"));
-    assert_non_null(strstr(error.remedy, "--force"));
+    must(phl_run_save(first, path, false, error));
+    assert_int_equal(phl_run_save(second, path, false, &failure), PHL_ERR_WRITE);
+    assert_non_null(strstr(failure.message, "exists already"));
+    assert_non_null(strstr(failure.remedy, "--force"));
     phl_run *opened = open_run(path);
     assert_null(difference(first, opened));
     phl_run_free(opened);
@@ -162,7 +158,7 @@ static void test_replacing(void **state)
     assert_int_equal(chmod(path, 0640), 0);
     write_bytes(in_folder("a.run-journal"), "x", 1);
     write_bytes(in_folder("a.run-wal"), "x", 1);
-    must(phl_run_save(second, other, true, &error), &error);
+    must(phl_run_save(second, other, true, error));
     struct stat info;
     assert_int_equal(lstat(other, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
@@ -171,13 +167,40 @@ static void test_replacing(void **state)
     opened = open_run(path);
     assert_null(difference(second, opened));
     phl_run_free(opened);
-    assert_int_equal(files_in_folder(), 2);
-    assert_int_equal(phl_run_save(second, folder, true, &error), PHL_ERR_WRITE);
-    assert_int_equal(phl_run_save(second, "-", true, &error), PHL_ERR_ARGUMENT);
-    assert_int_equal(phl_run_save(second, in_folder("no/such.run"), true, &error), PHL_ERR_WRITE);
-    assert_non_null(strstr(error.message, "No such file"));
+    assert_int_equal(entries_in(folder), 2);
+    assert_int_equal(phl_run_save(second, folder, true, &failure), PHL_ERR_WRITE);
+    assert_int_equal(phl_run_save(second, "-", true, &failure), PHL_ERR_ARGUMENT);
+    assert_int_equal(phl_run_save(second, in_folder("no/such.run"), true, &failure), PHL_ERR_WRITE);
+    assert_non_null(strstr(failure.message, "No such file"));
     phl_run_free(first);
     phl_run_free(second);
+    empty_folder();
+}
+
+/* A run is told from other files by its first bytes. */
+static void test_recognised(void **state)
+{
+    (void)state;
+    const char *path = in_folder("a.run"), *other = in_folder("other.db");
+    phl_run *run = random_run(&shapes[A_SP], 1, false);
+    save(run, path);
+    assert_true(phl_run_recognise(path));
+    assert_int_equal(truncate(path, 72), 0);
+    assert_true(phl_run_recognise(path)); /* damaged, but still a run */
+    assert_int_equal(truncate(path, 71), 0);
+    assert_false(phl_run_recognise(path));
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE t (x)", NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+    assert_false(phl_run_recognise(other));
+    write_bytes(path, "", 0);
+    assert_false(phl_run_recognise(path));
+    assert_false(phl_run_recognise(in_folder("missing.run")));
+    assert_false(phl_run_recognise(folder));
+    assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
+    assert_false(phl_run_recognise(in_folder("fifo"))); /* without waiting */
+    phl_run_free(run);
     empty_folder();
 }
 
@@ -203,7 +226,7 @@ static void test_no_room(void **state)
         assert_int_equal(status, PHL_ERR_WRITE);
         assert_string_equal(error.file, path);
         assert_non_null(strstr(error.message, "cannot write"));
-        assert_int_equal(files_in_folder(), 1);
+        assert_int_equal(entries_in(folder), 1);
         phl_run *opened = open_run(path);
         assert_null(difference(old, opened));
         phl_run_free(opened);
@@ -222,13 +245,12 @@ static void test_json(void **state)
     const char *path = in_folder("a.run");
     const char *json = in_folder("a.json");
     for (size_t s = 0; s < N_SHAPES; s++) {
-        phl_error error = {0};
         char *text = NULL;
         size_t size = 0;
         char command[1024];
         phl_run *run = random_run(&shapes[s], SEED + s, s % 2 == 0);
         save(run, path);
-        must(phl_run_json(run, &text, &size, &error), &error);
+        must(phl_run_json(run, &text, &size, error));
         assert_int_equal(strlen(text), size);
         write_bytes(json, text, size);
         (void)snprintf(command, sizeof command,
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test_setup(test_parts, start_empty),
         cmocka_unit_test_setup(test_forests, start_empty),
         cmocka_unit_test_setup(test_replacing, start_empty),
+        cmocka_unit_test_setup(test_recognised, start_empty),
         cmocka_unit_test_setup(test_no_room, start_empty),
         cmocka_unit_test_setup(test_json, start_empty),
     };

@@ -64,29 +64,29 @@ static void check_hostile(const phl_run *run, const char *sql, const char *messa
     const char *path = in_folder("hostile.run");
     save(run, path);
     phl_database database = {.name = path, .writing = true};
-    phl_error error = {0};
+    phl_error failure = {0};
     assert_int_equal(sqlite3_open(path, &database.db), SQLITE_OK);
     if (sqlite3_exec(database.db, sql, NULL, NULL, NULL) != SQLITE_OK) {
         print_error("%s: %s\n", sql, sqlite3_errmsg(database.db));
         fail();
     }
     if (strstr(sql, "user_version") == NULL && strstr(sql, "DROP") == NULL) {
-        must(phl_part_seal(&database, PHL_PART_MODELS, &error), &error);
-        must(phl_part_seal(&database, PHL_PART_TRACE, &error), &error);
-        must(phl_part_seal(&database, PHL_PART_FOREST, &error), &error);
+        must(phl_part_seal(&database, PHL_PART_MODELS, error));
+        must(phl_part_seal(&database, PHL_PART_TRACE, error));
+        must(phl_part_seal(&database, PHL_PART_FOREST, error));
     }
     phl_database_close(&database);
     phl_run *opened = NULL;
-    phl_status status = phl_run_open(path, &opened, &error);
+    phl_status status = phl_run_open(path, &opened, &failure);
     if (status == PHL_OK) { /* then it is the forest that is bad */
-        status = phl_run_load_forest(opened, path, &error);
+        status = phl_run_load_forest(opened, path, &failure);
     }
-    if (phl_status_exit_code(status) != 3 || strstr(error.message, message) == NULL) {
-        print_error("%s: %d %s (expected: %s)\n", sql, status, error.message, message);
+    if (phl_status_exit_code(status) != 3 || strstr(failure.message, message) == NULL) {
+        print_error("%s: %d %s (expected: %s)\n", sql, status, failure.message, message);
         fail();
     }
     phl_run_free(opened);
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(entries_in(folder), 1);
 }
 
 static void test_hostile(void **state)
@@ -191,11 +191,9 @@ static void test_hostile_arrays(void **state)
     /* A forest of one tree (a (b) _ (c)): subtrees 0, 1 and 2, two links. */
     static const char text[] = "(a (b) _ (c))\n";
     phl_read_options options;
-    phl_error error = {0};
     phl_read_options_init(&options);
     options.format = PHL_FORMAT_BRACKETS;
-    must(phl_forest_read_memory(text, strlen(text), "t", &options, &run->forest, NULL, &error),
-         &error);
+    must(phl_forest_read_memory(text, strlen(text), "t", &options, &run->forest, NULL, error));
     static const struct {
         const char *name;
         uint32_t words[6];
@@ -234,19 +232,19 @@ static void test_hostile_arrays(void **state)
 static void test_forest_bomb(void **state)
 {
     (void)state;
-    phl_error error = {0};
+    phl_error failure = {0};
     phl_builder *builder = NULL;
     phl_run *run = random_run(&shapes[A_SP], SEED, false);
-    must(phl_builder_create(NULL, &builder, &error), &error);
+    must(phl_builder_create(NULL, &builder, error));
     for (int i = 0; i < 71; i++) {
-        must(phl_builder_open(builder, "a", 1, &error), &error);
+        must(phl_builder_open(builder, "a", 1, error));
     }
     for (int i = 0; i < 71; i++) {
-        must(phl_builder_close(builder, &error), &error);
+        must(phl_builder_close(builder, error));
     }
     phl_tree_info info = {0};
-    must(phl_builder_end_tree(builder, &info, &error), &error);
-    must(phl_builder_finish(builder, &run->forest, &error), &error);
+    must(phl_builder_end_tree(builder, &info, error));
+    must(phl_builder_finish(builder, &run->forest, error));
     phl_builder_free(builder);
     /* A chain with one child each; make it two: slots 1 and 2. */
     phl_forest *forest = run->forest;
@@ -266,8 +264,8 @@ static void test_forest_bomb(void **state)
     const char *path = in_folder("bomb.run");
     save(run, path);
     forest->links = old;
-    assert_int_equal(phl_run_load_forest(run, path, &error), PHL_ERR_SYNTAX);
-    assert_non_null(strstr(error.message, "too many nodes"));
+    assert_int_equal(phl_run_load_forest(run, path, &failure), PHL_ERR_SYNTAX);
+    assert_non_null(strstr(failure.message, "too many nodes"));
     phl_run_free(run);
     assert_int_equal(remove(path), 0);
 }
@@ -349,7 +347,7 @@ static void test_bit_flips(void **state)
                   FLIPS, size, SEED, refused, forest_refused, FLIPS - refused - forest_refused);
     assert_true(refused > FLIPS / 2);
     assert_false(is_refused(path, run, "whole", 0, NULL));
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(entries_in(folder), 1);
     assert_int_equal(remove(path), 0);
     test_free(bytes);
     phl_run_free(run);
@@ -368,13 +366,13 @@ static void test_log(void **state)
     bytes[18] = bytes[19] = 2;
     write_bytes(path, bytes, size);
     assert_false(is_refused(path, run, "log", 0, NULL));
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(entries_in(folder), 1);
     size_t forests = 0;
     for (size_t length = 512; length < size; length += 512) {
         write_bytes(path, bytes, length);
         (void)is_refused(path, run, "log, cut at", length, &forests);
     }
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(entries_in(folder), 1);
     test_free(bytes);
     phl_run_free(run);
 }

@@ -1,66 +1,9 @@
 /* test_task_failures.c - every task with its n-th allocation failing, for every n until it goes
- * through: once only, and from there on for ever.  It must return PHL_ERR_MEMORY (or its proper
- * result where it could do without) and leave nothing behind.
- *
- * malloc, calloc, realloc and free of the library are replaced at link time (-Wl,--wrap).
+ * through (failing.h).
  */
-#include <stdlib.h>
-
 #include "check.h"
+#include "failing.h"
 #include "task_models.h"
-
-static struct {
-    bool armed, for_ever, happened;
-    long at, count;
-    long live; /* allocations not yet freed */
-} fault;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void __real_free(void *memory);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void __wrap_free(void *memory);
-
-static bool fails(void)
-{
-    if (!fault.armed) {
-        return false;
-    }
-    fault.count++;
-    bool now = fault.count == fault.at || (fault.for_ever && fault.count > fault.at);
-    fault.happened = fault.happened || now;
-    return now;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    void *memory = fails() ? NULL : __real_malloc(size);
-    fault.live += memory != NULL;
-    return memory;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    void *memory = fails() ? NULL : __real_calloc(count, size);
-    fault.live += memory != NULL;
-    return memory;
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    void *moved = fails() ? NULL : __real_realloc(memory, size);
-    fault.live += moved != NULL && memory == NULL;
-    return moved;
-}
-
-void __wrap_free(void *memory)
-{
-    fault.live -= memory != NULL;
-    __real_free(memory);
-}
 
 /* What the operations work on. */
 struct setting {
@@ -68,10 +11,9 @@ struct setting {
     phl_run *run, *per_class;
 };
 
-typedef phl_status (*operation)(const struct setting *setting, phl_error *error);
-
-static phl_status do_session(const struct setting *setting, phl_error *error)
+static phl_status do_session(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     phl_session *session = NULL;
     double values[64], log_joint;
     uint32_t states[8];
@@ -101,8 +43,9 @@ static phl_status do_session(const struct setting *setting, phl_error *error)
     return status;
 }
 
-static phl_status do_classify(const struct setting *setting, phl_error *error)
+static phl_status do_classify(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     double posterior[16];
     phl_classify_options options;
     phl_classify_options_init(&options);
@@ -118,8 +61,9 @@ static phl_status do_classify(const struct setting *setting, phl_error *error)
     return status;
 }
 
-static phl_status do_classify_blocks(const struct setting *setting, phl_error *error)
+static phl_status do_classify_blocks(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     double posterior[16];
     phl_classify_options options;
     phl_classify_options_init(&options);
@@ -138,15 +82,17 @@ static phl_status do_classify_blocks(const struct setting *setting, phl_error *e
     return status;
 }
 
-static phl_status do_score(const struct setting *setting, phl_error *error)
+static phl_status do_score(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     phl_tree_score scores[8];
     phl_score_options options = {.structure = true, .threads = 1};
     return phl_score(phl_run_model(setting->run, 0), setting->forest, &options, scores, error);
 }
 
-static phl_status do_label(const struct setting *setting, phl_error *error)
+static phl_status do_label(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     phl_evaluation evaluation = {0};
     phl_label_options options;
     phl_label_options_init(&options);
@@ -158,8 +104,9 @@ static phl_status do_label(const struct setting *setting, phl_error *error)
     return status;
 }
 
-static phl_status do_label_forest(const struct setting *setting, phl_error *error)
+static phl_status do_label_forest(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     phl_forest *filled = NULL;
     phl_label_options options;
     phl_label_options_init(&options);
@@ -171,8 +118,9 @@ static phl_status do_label_forest(const struct setting *setting, phl_error *erro
     return status;
 }
 
-static phl_status do_sample(const struct setting *setting, phl_error *error)
+static phl_status do_sample(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     phl_forest *drawn = NULL, *grown = NULL;
     phl_sample_options options;
     phl_sample_options_init(&options);
@@ -189,16 +137,18 @@ static phl_status do_sample(const struct setting *setting, phl_error *error)
     return status;
 }
 
-static phl_status do_diagnose(const struct setting *setting, phl_error *error)
+static phl_status do_diagnose(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     phl_diagnosis diagnosis = {0};
     phl_status status = phl_diagnose(setting->run, NULL, &diagnosis, error);
     phl_diagnosis_clear(&diagnosis);
     return status;
 }
 
-static phl_status do_evaluate(const struct setting *setting, phl_error *error)
+static phl_status do_evaluate(void *context, phl_error *error)
 {
+    const struct setting *setting = context;
     static const uint32_t states[] = {1, 2};
     phl_cross_validation result = {0};
     phl_evaluate_options options;
@@ -214,38 +164,21 @@ static phl_status do_evaluate(const struct setting *setting, phl_error *error)
     return status;
 }
 
-static void run_failing(operation run, const struct setting *setting, bool for_ever)
-{
-    for (long at = 1;; at++) {
-        phl_error error = {0};
-        fault.at = at;
-        fault.count = 0;
-        fault.for_ever = for_ever;
-        fault.happened = false;
-        long before = fault.live;
-        fault.armed = true;
-        phl_status status = run(setting, &error);
-        fault.armed = false;
-        if (fault.live != before || (status != PHL_OK && status != PHL_ERR_MEMORY)) {
-            print_error("allocation %ld: status %d (%s), %ld left behind\n", at, (int)status,
-                        error.message, fault.live - before);
-            fail();
-        }
-        if (!fault.happened) {
-            assert_int_equal(status, PHL_OK);
-            assert_true(at > 10);
-            return;
-        }
-        assert_true(at < 100000);
-    }
-}
-
 static void test_failures(void **state)
 {
     (void)state;
-    static const operation operations[] = {do_session, do_classify, do_classify_blocks,
-                                           do_score,   do_label,    do_label_forest,
-                                           do_sample,  do_evaluate, do_diagnose};
+    static const struct {
+        const char *name;
+        phl_status (*run)(void *context, phl_error *error);
+    } tasks[] = {{"session", do_session},
+                 {"classify", do_classify},
+                 {"classify in blocks", do_classify_blocks},
+                 {"score", do_score},
+                 {"label", do_label},
+                 {"label forest", do_label_forest},
+                 {"sample", do_sample},
+                 {"evaluate", do_evaluate},
+                 {"diagnose", do_diagnose}};
     static const char *const classes[] = {"left", "right"};
     static const char *const text = "left\t(a (b) (c))\n"
                                     "right\t(a _ (b (c) (?)))\n"
@@ -274,9 +207,8 @@ static void test_failures(void **state)
             params->emission[j] = 0;
         }
     }
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        run_failing(operations[i], &setting, false);
-        run_failing(operations[i], &setting, true);
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+        failing_allocations(&(failing_work){tasks[i].name, tasks[i].run, NULL, &setting});
     }
     phl_run_free(setting.run);
     phl_run_free(setting.per_class);

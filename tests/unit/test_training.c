@@ -225,7 +225,7 @@ static void check_same_bytes(const phl_run *actual, const phl_run *expected)
         const phl_draw *a = &actual->models[m].draws[0];
         const phl_draw *e = &expected->models[m].draws[0];
         assert_true(a->chain == e->chain && a->iteration == e->iteration);
-        assert_string_equal(actual->models[m].stop_reason, expected->models[m].stop_reason);
+        assert_int_equal(actual->models[m].stop_reason, expected->models[m].stop_reason);
         phl_table from;
         phl_table to;
         for (size_t t = 0; phl_params_table(e->params, t, &from); t++) {
