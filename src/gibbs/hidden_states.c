@@ -177,7 +177,7 @@ static void divide_blocks(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t 
         }
         restrict_beta(gibbs, s, a, z);
         double total = gibbs->upward->message[pair * gibbs->upward->width + z];
-        uint32_t guess = gibbs->counts->one_value[pair];
+        uint32_t guess = gibbs->state_counts->one_value[pair];
         uint32_t one = divide(n, gibbs->weights, c, total, guess, rng, gibbs->drawn);
         tally_add(value, c, n, one, gibbs->drawn);
         if (params->soft) {
@@ -380,7 +380,7 @@ static void note_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_
     int32_t label = gibbs->index->forest->label[s];
     gibbs->counts.one_state[s] = j;
     if (pair != PHL_NO_PAIR) {
-        gibbs->counts->one_value[pair] = j;
+        gibbs->state_counts->one_value[pair] = j;
     }
     if (label >= 0) {
         gibbs->counts.emission[gibbs->label_row[label] * gibbs->params->states + j]++;

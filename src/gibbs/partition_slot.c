@@ -199,7 +199,7 @@ phl_status phl_partition_slot_apply(phl_partitions *partitions, const uint32_t *
         step *= partitions->size[later];
     }
     phl_rng again = partitions->open_rng;
-    phl_status status = phl_partition_slot_apply(
+    phl_status status = phl_slot_apply(
         &partitions->view, partitions->counts, e, partitions->open_block, &partitions->layout, rest,
         phl_partitions_blocks(partitions, e), size, step, &again, rng, error);
     if (status == PHL_OK) {

@@ -201,8 +201,8 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
 }
 
 /* To the end of the schedule, or until told to stop. */
-static phl_status run_chain(phl_task *task, const struct chain *chain,
-                            const phl_schedule *schedule, phl_error *error)
+static phl_status run_chain(phl_task *task, const struct chain *chain, const phl_schedule *schedule,
+                            phl_error *error)
 {
     phl_gibbs *gibbs = chain->gibbs;
     phl_status status = PHL_OK;
@@ -298,8 +298,8 @@ static phl_status borrow_pairs(phl_task *task, phl_error *error)
     phl_status status = PHL_OK;
     (void)pthread_mutex_lock(&training->lock);
     if (data->pairs == NULL) {
-        status = phl_slot_pairs_create(data->index, training->options.slot_support, &data->pairs,
-                                       error);
+        status =
+            phl_slot_pairs_create(data->index, training->options.slot_support, &data->pairs, error);
     }
     (void)pthread_mutex_unlock(&training->lock);
     return status;

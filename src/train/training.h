@@ -22,8 +22,8 @@ typedef struct phl_class_data {
     uint32_t *label_row;
     phl_slot_pairs *pairs; /* sampling: shared by the chains at work; under the training's lock */
     size_t n_done;         /* chains that need them no more; the same */
-    double rhat;     /* of its chains so far, NaN: unknown; under the training's lock */
-    double rhat_due; /* seconds, when to compute it again; the same */
+    double rhat;           /* of its chains so far, NaN: unknown; under the training's lock */
+    double rhat_due;       /* seconds, when to compute it again; the same */
 } phl_class_data;
 
 struct phl_task;
@@ -66,8 +66,8 @@ typedef struct phl_training {
     phl_run *run;
     phl_class_data *classes;
     size_t n_classes, n_chains; /* chains or restarts */
-    struct phl_task *tasks;   /* [classes][chains] */
-    int inner_threads;        /* for loops inside a task */
+    struct phl_task *tasks;     /* [classes][chains] */
+    int inner_threads;          /* for loops inside a task */
     struct timespec began;
     pthread_mutex_t lock; /* one callback at a time */
     bool cancelled;       /* under the lock */

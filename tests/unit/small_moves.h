@@ -84,7 +84,8 @@ typedef struct real {
     const space *s;
     phl_forest *forest;
     phl_index *index;
-    phl_state_counts *rows;
+    phl_slot_pairs *pairs;
+    phl_state_counts *counts;
     phl_partitions *partitions;
     uint32_t fixed[MOST_SLOTS];
     uint32_t subtree[MOST_NODES];

@@ -96,12 +96,12 @@ static void apply_kernel(kernel k, phl_gibbs *gibbs, phl_rng *rng)
         must(phl_partition_sweep(partitions, 1.0, rng, error));
         break;
     case DRAW_PARAMETERS:
-        must(phl_gibbs_parameters_draw(gibbs, error));
+        must(phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error));
         break;
     case ITERATION:
     default: /* the second one meets what the first has left behind */
-        must(phl_gibbs_step(gibbs, error));
-        must(phl_gibbs_step(gibbs, error));
+        must(phl_gibbs_step(gibbs, 1.0, error));
+        must(phl_gibbs_step(gibbs, 1.0, error));
         break;
     }
 }

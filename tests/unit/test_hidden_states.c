@@ -408,11 +408,11 @@ static void count_cells(const phl_gibbs *gibbs, uint32_t root, int64_t *count)
         return;
     }
     memset(count, 0, WIDE_CELLS * c * sizeof *count);
-    for (size_t r = 0; r < gibbs->rows->n_rows; r++) {
-        const phl_portion *row = &gibbs->rows->row[r];
-        if (row->subtree == root) {
-            assert_int_equal(count[row->cell * c + row->state], 0); /* no two rows alike */
-            count[row->cell * c + row->state] = row->n;
+    for (size_t r = 0; r < gibbs->state_counts->n_portions; r++) {
+        const phl_portion *portion = &gibbs->state_counts->portion[r];
+        if (portion->subtree == root) {
+            assert_int_equal(count[portion->cell * c + portion->state], 0); /* no two rows alike */
+            count[portion->cell * c + portion->state] = portion->n;
         }
     }
 }
@@ -598,11 +598,12 @@ static void twins_once(void **state)
         copy_tables(params[skewed], gibbs->params);
         gibbs->iteration = i;
         must(phl_hidden_states_draw(gibbs, error));
-        assert_int_equal(gibbs->rows->n_rows, TWINS);
+        assert_int_equal(gibbs->state_counts->n_portions, TWINS);
         for (size_t t = 0; t < TWINS; t++) {
-            const phl_portion *row =
-                &gibbs->rows->row[phl_state_counts_first(gibbs->rows, forest->tree_root[t])];
-            outcome[t] = row->cell * TWIN_STATES + row->state;
+            const phl_portion *portion =
+                &gibbs->state_counts
+                     ->portion[phl_state_counts_first(gibbs->state_counts, forest->tree_root[t])];
+            outcome[t] = portion->cell * TWIN_STATES + portion->state;
             code = 2 * code + (outcome[t] % 5 < 2);
         }
         for (size_t t = 1; t < TWINS; t++) {
@@ -624,35 +625,35 @@ static void twins_once(void **state)
 /* ---- What cells are drawn from
  * ------------------------------------------------------------------------ */
 
-/* The choices of s in state j follow from each other and from the core. */
-static void check_choice(const phl_upward *upward, const phl_cell_draw_node *choice, uint32_t j)
+/* The sums a cell is drawn from in state j follow from each other and from the core. */
+static void check_sums(const phl_upward *upward, const phl_cell_draw_node *node, uint32_t j)
 {
     const phl_params *params = upward->params;
     size_t c = params->states, count = 1;
-    for (size_t i = 0; i < choice->n; i++) {
-        count *= choice->slot[i].mode->size;
+    for (size_t i = 0; i < node->n; i++) {
+        count *= node->slot[i].axis->size;
     }
     for (size_t number = 0; number < count; number++) {
-        size_t at = 0, cell = choice->cell, rest = number;
-        double sum = choice->total;
-        for (size_t i = choice->n; i-- > 0;) {
-            const phl_cell_draw_slot *slot = &choice->slot[i];
+        size_t at = 0, cell = node->cell, rest = number;
+        double sum = node->total;
+        for (size_t i = node->n; i-- > 0;) {
+            const phl_cell_draw_slot *slot = &node->slot[i];
             double added = 0.0;
-            for (size_t z = 0; z < slot->mode->size; z++) {
+            for (size_t z = 0; z < slot->axis->size; z++) {
                 added += slot->m[z] * slot->rest[at + z * slot->step];
             }
             check_close(added, sum, 1e-14);
-            size_t z = rest % slot->mode->size;
-            rest /= slot->mode->size;
+            size_t z = rest % slot->axis->size;
+            rest /= slot->axis->size;
             at += z * slot->step;
-            cell += z * slot->mode->stride;
+            cell += z * slot->axis->stride;
             sum = slot->rest[at];
         }
         check_close(sum, params->core[cell * c + j], 0.0);
     }
 }
 
-/* With little room choices are made again and again: to the bit as when all are kept. */
+/* With little room these sums are made again and again: to the bit as when all are kept. */
 static void little_room(void **state)
 {
     (void)state;
@@ -689,11 +690,11 @@ static void little_room(void **state)
             phl_cell_draw_open(&few, s, &again);
             phl_cell_draw_in_state(&all, &kept, j);
             phl_cell_draw_in_state(&few, &again, j);
-            check_choice(p.upward, &kept, j);
+            check_sums(p.upward, &kept, j);
             assert_true(few.used <= few.limit);
             assert_int_equal(kept.n, again.n);
             for (size_t a = 0; a < kept.n; a++) {
-                size_t cells = kept.slot[a].step * kept.slot[a].mode->size;
+                size_t cells = kept.slot[a].step * kept.slot[a].axis->size;
                 assert_int_equal(kept.slot[a].step, again.slot[a].step);
                 for (size_t at = 0; kept.n > 1 && at < cells; at++) {
                     assert_true(kept.slot[a].rest[at] == again.slot[a].rest[at]);

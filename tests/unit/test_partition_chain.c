@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "small_moves.h"
 #include "models.h"
+#include "small_moves.h"
 #include "world.h"
 
 #define SEED 20250806u
@@ -269,11 +269,11 @@ static void read_key(const real *r, key *k)
     assert_true(state >= 0);
     memset(k, 0, sizeof *k);
     k->state = (size_t)state;
-    for (size_t i = 0; i < r->rows->n_rows; i++) {
-        const phl_portion *row = &r->rows->row[i];
+    for (size_t i = 0; i < r->counts->n_portions; i++) {
+        const phl_portion *portion = &r->counts->portion[i];
         size_t cell = 0, below = r->partitions->size[1];
         for (uint32_t e = 0; e < 2; e++) {
-            size_t digit = e == 0 ? row->cell / below : row->cell % below;
+            size_t digit = e == 0 ? portion->cell / below : portion->cell % below;
             uint32_t q = 0;
             while (r->partitions->block[e * s->values + q] != digit) {
                 q++;
@@ -281,8 +281,8 @@ static void read_key(const real *r, key *k)
             size_t number = s->state[state][e];
             cell = cell * s->size[number] + s->partition[number][q];
         }
-        uint8_t *count = &k->rows[first_like(r, row->subtree)][row->state][cell];
-        *count = (uint8_t)(*count + row->n);
+        uint8_t *count = &k->rows[first_like(r, portion->subtree)][portion->state][cell];
+        *count = (uint8_t)(*count + portion->n);
     }
 }
 

@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "small_moves.h"
 #include "models.h"
+#include "small_moves.h"
 #include "world.h"
 
 #define SEED 20250802u
