@@ -7,11 +7,13 @@ import json
 import os
 import platform
 import subprocess
+import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-DATA = os.path.join(ROOT, "..", "shared", "data")
+sys.path.insert(1, os.path.join(ROOT, "tools"))
+import data_sets  # noqa: E402
 MEGABYTE = 1000000
 
 
@@ -117,7 +119,7 @@ class Bench:
         self.quick = quick
         self.subject = ""
         self.figures = []
-        self.inex = not quick and os.path.isdir(os.path.join(DATA, "inex05"))
+        self.inex = not quick and os.path.isdir(data_sets.path("inex05"))
 
     # Programs and files
 
@@ -145,7 +147,7 @@ class Bench:
     def sets(self):
         """Names, training and test files of the data sets."""
         if self.inex:
-            return [(name.upper(), *(os.path.join(DATA, name, part + ".elastic.tree")
+            return [(name.upper(), *(data_sets.path(f"{name}/{part}.elastic.tree")
                                      for part in ("train", "test")))
                     for name in ("inex05", "inex06")]
         files = []

@@ -4,12 +4,24 @@
  * bindings use.
  *
  * Conventions
- *  - Opaque types are made by a `create`, `read` or `finish` call and released by `free`;
- *    freeing NULL is fine.
- *  - A `const` argument is borrowed.  Outputs come last, before the error record.
+ *  - What a call makes belongs to the caller and is released by the `free` call of its type;
+ *    freeing NULL is fine.  A `const` argument is borrowed, for the time of the call unless the
+ *    call says otherwise; so is what a call returns by a pointer to const.
  *  - Every call that can fail returns a phl_status (PHL_OK is 0, failures are negative) and takes a
- *    `phl_error *` as its last argument, which may be NULL.  On failure outputs are NULL/untouched.
- *  - Const calls on one object may be made from several threads at once.
+ *    `phl_error *` as its last argument, which may be NULL.  Outputs come right before it.  A call
+ *    that fails leaves every output untouched; arrays that a caller provides may hold part of the
+ *    result.  Calls that return something else cannot fail.
+ *  - Counts, and numbers of trees, nodes, classes, draws and chains, are size_t; slots (from 1),
+ *    states and distinct subtrees are uint32_t; labels, and the class of a tree, which may have
+ *    none, are int32_t, -1 for none.
+ *  - Options are structs that may grow at their end.  Their first member is their size, which the
+ *    init call sets together with the defaults; a struct that was not filled by init is refused.
+ *    So a program compiled against an older header works with a newer library.  NULL means the
+ *    defaults.  (Where sizeof is not at hand, call init_sized with the bytes of the struct.)
+ *  - Structs that the library makes or hands to a callback may grow at their end, too.  Those that
+ *    a caller provides for it to fill, and the elements of arrays, are frozen.
+ *  - Const calls on one object may be made from several threads at once.  Threads that a call makes
+ *    have ended when it returns, so that a child of fork() may use the library like its parent.
  *  - Strings are UTF-8 without NUL bytes.
  *  - The library never prints, never exits and holds no global state.
  *
@@ -102,10 +114,15 @@ typedef struct phl_forest phl_forest;
 typedef struct phl_builder phl_builder;
 
 typedef struct phl_builder_options {
+    size_t size;     /* set by init */
     bool no_sharing; /* keep every occurrence as a subtree of its own (tests, benchmarks) */
 } phl_builder_options;
 
-/* What a tree carries beside its nodes. */
+#define phl_builder_options_init(options)                                                          \
+    phl_builder_options_init_sized((options), sizeof *(options))
+PHL_API void phl_builder_options_init_sized(phl_builder_options *options, size_t size);
+
+/* What a tree carries beside its nodes.  Frozen: it never gets more members. */
 typedef struct phl_tree_info {
     const char *class_name; /* NULL: no class */
     double weight;          /* 0 is read as 1; otherwise finite and > 0 */
@@ -249,6 +266,7 @@ typedef enum phl_conllu_label {
 } phl_conllu_label;
 
 typedef struct phl_read_options {
+    size_t size; /* set by init */
     phl_format format;
     bool no_sharing;                 /* as in phl_builder_options */
     bool skip_bad;                   /* report bad trees and go on */
@@ -282,7 +300,8 @@ typedef struct phl_read_summary {
     uint64_t bytes;   /* of text, after decompression */
 } phl_read_summary;
 
-PHL_API void phl_read_options_init(phl_read_options *options);
+#define phl_read_options_init(options) phl_read_options_init_sized((options), sizeof *(options))
+PHL_API void phl_read_options_init_sized(phl_read_options *options, size_t size);
 
 /* Read files and folders ("-" is standard input) into one forest.  A folder stands for every file
  * below it whose name has a known ending, in order of name.  `summary` may be NULL. */
@@ -329,6 +348,7 @@ PHL_API void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read
  * ------------------------------------------------------------------------------------------- */
 
 typedef struct phl_write_options {
+    size_t size;       /* set by init */
     phl_format format; /* AUTO: by the name of the output, else brackets */
     phl_conllu_label conllu_label;
     bool force;           /* XML: write into a folder that is not empty */
@@ -337,7 +357,8 @@ typedef struct phl_write_options {
     void *context;
 } phl_write_options;
 
-PHL_API void phl_write_options_init(phl_write_options *options);
+#define phl_write_options_init(options) phl_write_options_init_sized((options), sizeof *(options))
+PHL_API void phl_write_options_init_sized(phl_write_options *options, size_t size);
 
 /* Write all trees to a file ("-" is standard output), compressed when its name ends in .gz or .zst.
  * The file is replaced only when complete.  XML with more than one tree: `path` is a folder, made
@@ -392,16 +413,19 @@ PHL_API void phl_stats_clear(phl_stats *stats);
 
 /* The paper's labelling trees: classes left, symmetric, right; label = number of children. */
 typedef struct phl_symm_options {
+    size_t size; /* set by init */
     uint64_t seed;
     size_t trees_per_class; /* 260 */
 } phl_symm_options;
-PHL_API void phl_symm_options_init(phl_symm_options *options);
+#define phl_symm_options_init(options) phl_symm_options_init_sized((options), sizeof *(options))
+PHL_API void phl_symm_options_init_sized(phl_symm_options *options, size_t size);
 PHL_API phl_status phl_generate_symm(const phl_symm_options *options, phl_forest **forest,
                                      phl_error *error);
 
 /* Families of XML-like documents: one vocabulary, a grammar a class with optional and repeated
  * sections. */
 typedef struct phl_documents_options {
+    size_t size; /* set by init */
     uint64_t seed;
     size_t classes;         /* 4 */
     size_t trees_per_class; /* 100 */
@@ -410,7 +434,9 @@ typedef struct phl_documents_options {
     double noise;           /* chance that a node's label is replaced: 0.02 */
     double overlap;         /* share of grammar rules common to all classes: 0.5 */
 } phl_documents_options;
-PHL_API void phl_documents_options_init(phl_documents_options *options);
+#define phl_documents_options_init(options)                                                        \
+    phl_documents_options_init_sized((options), sizeof *(options))
+PHL_API void phl_documents_options_init_sized(phl_documents_options *options, size_t size);
 PHL_API phl_status phl_generate_documents(const phl_documents_options *options, phl_forest **forest,
                                           phl_error *error);
 
@@ -478,6 +504,7 @@ typedef enum phl_sampler {
 #define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */
 
 typedef struct phl_train_options {
+    size_t size;   /* set by init */
     phl_kind kind; /* PHL_TF */
     phl_learner learner;
     uint32_t states;          /* C: 10 */
@@ -516,7 +543,8 @@ typedef struct phl_train_options {
     void *context;
 } phl_train_options;
 
-PHL_API void phl_train_options_init(phl_train_options *options);
+#define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))
+PHL_API void phl_train_options_init_sized(phl_train_options *options, size_t size);
 
 /* Fit a model to a forest (not empty), or one a class.  Cancelled: what was reached is returned
  * with stop reason "interrupted" and status PHL_OK, unless nothing was reached yet. */
@@ -528,12 +556,14 @@ PHL_API void phl_run_free(phl_run *run);
 /* ---- Training into a file ---- */
 
 typedef struct phl_file_options {
+    size_t size;               /* set by init */
     bool replace;              /* an existing file, once the first iteration is done */
     bool no_embed;             /* leave the trees out: phl_resume then needs them */
     double checkpoint_seconds; /* 30: at most so often; 0: after every iteration */
 } phl_file_options;
 
-PHL_API void phl_file_options_init(phl_file_options *options);
+#define phl_file_options_init(options) phl_file_options_init_sized((options), sizeof *(options))
+PHL_API void phl_file_options_init_sized(phl_file_options *options, size_t size);
 
 /* phl_train with a run file that holds what was reached so far.  The file is made after the first
  * iteration and brought up to date, one transaction each, every so many seconds for each class and
@@ -547,6 +577,7 @@ PHL_API phl_status phl_train_file(const phl_forest *forest, const phl_train_opti
                                   phl_error *error);
 
 typedef struct phl_resume_options {
+    size_t size;               /* set by init */
     int threads;               /* 0: all cores; the result does not depend on it */
     size_t iterations;         /* 0: as configured; more: extend the run, finished or not */
     const phl_forest *forest;  /* the trees it was begun with; NULL: those in the file */
@@ -557,7 +588,8 @@ typedef struct phl_resume_options {
     void *context;
 } phl_resume_options;
 
-PHL_API void phl_resume_options_init(phl_resume_options *options);
+#define phl_resume_options_init(options) phl_resume_options_init_sized((options), sizeof *(options))
+PHL_API void phl_resume_options_init_sized(phl_resume_options *options, size_t size);
 
 /* Go on with a training that was interrupted, for every class and chain from its last checkpoint
  * and with the same random streams: the result is, to the bit, that of a training that was not
@@ -595,20 +627,83 @@ PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or 
  * NULL if there is none such.  Keys: docs/run-file.md. */
 PHL_API const char *phl_run_meta(const phl_run *run, const char *key);
 
+/* ---- Draws and their tensors ---- */
+
+/* Parameters to predict with, and where they come from. */
+typedef struct phl_draw {
+    struct phl_params *params; /* the library's; read through its tensors */
+    uint32_t chain;            /* chain or restart */
+    uint64_t iteration;        /* of the chain */
+    double log_likelihood;     /* of the training trees */
+    double log_joint;          /* Gibbs: log p(x, Q, c | lambda0); EM: the objective */
+} phl_draw;
+
 PHL_API size_t phl_model_draws(const phl_model *model);
+PHL_API const phl_draw *phl_model_draw(const phl_model *model, size_t draw); /* NULL: none such */
 /* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the
  * best objective; 0 when there is none. */
 PHL_API size_t phl_model_best_draw(const phl_model *model);
 /* Blocks k of a slot (1-based) in one draw of tf or full: 1 = the slot does not matter.  0 for
  * other models. */
 PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot);
+/* The posterior of k: draws [C + 2] gets for every k the number of draws in which the slot has k
+ * blocks.  Returns the share of draws in which it matters, k > 1; NaN without draws. */
+PHL_API double phl_model_slot_posterior(const phl_model *model, uint32_t slot, size_t *draws);
+
+typedef enum phl_dtype { PHL_UINT8 = 1, PHL_INT32, PHL_UINT32, PHL_UINT64, PHL_FLOAT64 } phl_dtype;
+
+#define PHL_TENSOR_AXES 65 /* at most */
+
+/* One tensor of a draw; docs/run-file.md has the names and shapes.  The numbers are the run's own,
+ * not a copy: element (i, j, ...) is number i * strides[0] + j * strides[1] + ... of data. */
+typedef struct phl_tensor {
+    const char *name; /* "prior", "emission", "core", ... */
+    uint32_t slot;    /* of "partition" and "mode"; 0 for others */
+    phl_dtype dtype;  /* PHL_INT32 for "partition", PHL_FLOAT64 for others */
+    const void *data;
+    size_t n_axes;
+    size_t shape[PHL_TENSOR_AXES], strides[PHL_TENSOR_AXES]; /* [n_axes] */
+} phl_tensor;
+
+/* Tensors are numbered from 0; false, and *tensor untouched, behind the last one. */
+PHL_API bool phl_tensor_get(const phl_draw *draw, size_t i, phl_tensor *tensor);
+/* By its name and slot; false, and *tensor untouched, when the draw has none such. */
+PHL_API bool phl_tensor_find(const phl_draw *draw, const char *name, uint32_t slot,
+                             phl_tensor *tensor);
+
+/* ---- Traces ---- */
+
+enum { PHL_MOVE_TYPES = 4 };
+
+/* One iteration of a chain (or restart). */
+typedef struct phl_trace_row {
+    uint32_t class_index, chain;
+    uint64_t iteration; /* iterations done before these figures; EM: 0 is the random start */
+    double temperature; /* 1: none */
+    double log_likelihood, log_joint; /* as in phl_draw */
+    double seconds;                   /* since training began */
+    uint32_t active;                  /* active slots; 0 where it means nothing */
+    uint32_t sum_size; /* sum of k over the eligible slots; 0 where it means nothing */
+    /* Moves tried and changes made in this iteration: reassign, split, merge, carry (blocked
+     * sampler); states, sizes (the paper's). */
+    uint32_t tried[PHL_MOVE_TYPES], changed[PHL_MOVE_TYPES];
+} phl_trace_row;
+
+/* Chains (or restarts) of a model are numbered below this; those not begun have no rows. */
+PHL_API size_t phl_trace_chains(const phl_model *model);
+/* Row i of a chain, ascending by iteration; NULL behind the last one.  Rows of a chain lie behind
+ * each other in memory, at equal distances. */
+PHL_API const phl_trace_row *phl_trace_get(const phl_model *model, size_t chain, size_t i);
+
+/* ---- Training, in short ---- */
+
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
 PHL_API double
 phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
 PHL_API phl_stop_reason phl_model_stop_reason(const phl_model *model);
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
-/* Everything as JSON (DESIGN: show --json); to be released with phl_free. */
+/* Everything as JSON (docs/run-file.md, show --json); to be released with phl_free. */
 PHL_API phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
@@ -709,6 +804,7 @@ typedef enum phl_class_prior {
 } phl_class_prior;
 
 typedef struct phl_classify_options {
+    size_t size;           /* set by init */
     bool structure;        /* true: the shape term counts too */
     phl_class_prior prior; /* PHL_PRIOR_UNIFORM */
     int threads;           /* 0: all cores */
@@ -717,7 +813,9 @@ typedef struct phl_classify_options {
     void *context;
 } phl_classify_options;
 
-PHL_API void phl_classify_options_init(phl_classify_options *options);
+#define phl_classify_options_init(options)                                                         \
+    phl_classify_options_init_sized((options), sizeof *(options))
+PHL_API void phl_classify_options_init_sized(phl_classify_options *options, size_t size);
 
 /* log p(class | tree) into log_posterior [trees][phl_run_classes(run)], likelihoods averaged over
  * draws in probability space.  Equal trees are scored once.  A tree of probability 0 under every
@@ -764,13 +862,15 @@ typedef struct phl_tree_score {
 } phl_tree_score;
 
 typedef struct phl_score_options {
+    size_t size;    /* set by init */
     bool structure; /* false */
     int threads;    /* 0: all cores */
     phl_cancel_fn cancel;
     void *context;
 } phl_score_options;
 
-PHL_API void phl_score_options_init(phl_score_options *options);
+#define phl_score_options_init(options) phl_score_options_init_sized((options), sizeof *(options))
+PHL_API void phl_score_options_init_sized(phl_score_options *options, size_t size);
 
 /* Scores of all trees [trees] under one model. */
 PHL_API phl_status phl_score(const phl_model *model, const phl_forest *forest,
@@ -785,6 +885,7 @@ PHL_API phl_status phl_session_surprise(phl_session *session, size_t tree, doubl
 /* ---- Labelling ---- */
 
 typedef struct phl_label_options {
+    size_t size;   /* set by init */
     double hide;   /* 0: fill unknown labels only; above: also hide each known label with this
                       probability and evaluate; 1: hide all */
     bool no_draw;  /* leave drawn labels out (they cost about as much as the predictions) */
@@ -795,7 +896,8 @@ typedef struct phl_label_options {
     void *context; /* for all callbacks */
 } phl_label_options;
 
-PHL_API void phl_label_options_init(phl_label_options *options);
+#define phl_label_options_init(options) phl_label_options_init_sized((options), sizeof *(options))
+PHL_API void phl_label_options_init_sized(phl_label_options *options, size_t size);
 
 /* One tree with its labels filled in; arrays are node by node in pre-order and borrowed for the
  * duration of the call.  Labels are numbered as the run numbers them, truth as the forest does.
@@ -838,6 +940,7 @@ PHL_API phl_status phl_label_forest(const phl_model *model, const phl_forest *fo
 /* ---- Sampling ---- */
 
 typedef struct phl_sample_options {
+    size_t size;          /* set by init */
     uint64_t seed;        /* 42 */
     size_t trees;         /* whole trees to make: 10 */
     size_t max_nodes;     /* a whole tree that grows beyond is thrown away: 10,000 */
@@ -848,7 +951,8 @@ typedef struct phl_sample_options {
     void *context;
 } phl_sample_options;
 
-PHL_API void phl_sample_options_init(phl_sample_options *options);
+#define phl_sample_options_init(options) phl_sample_options_init_sized((options), sizeof *(options))
+PHL_API void phl_sample_options_init_sized(phl_sample_options *options, size_t size);
 
 /* Every tree of `shapes` with labels drawn anew (those it has are not looked at) from one draw of
  * the model, picked at random a tree.  Classes, weights, ids and sources are kept. */
@@ -885,6 +989,7 @@ typedef struct phl_evaluate_progress {
 typedef void (*phl_evaluate_progress_fn)(const phl_evaluate_progress *progress, void *context);
 
 typedef struct phl_evaluate_options {
+    size_t size;             /* set by init */
     phl_train_options train; /* how to train; its states and callbacks are not looked at.  per_class
                                 (true by default here): classify; else: held-out likelihood */
     const uint32_t *states;  /* [n_states] the values of C to choose from; */
@@ -900,7 +1005,9 @@ typedef struct phl_evaluate_options {
     void *context;
 } phl_evaluate_options;
 
-PHL_API void phl_evaluate_options_init(phl_evaluate_options *options);
+#define phl_evaluate_options_init(options)                                                         \
+    phl_evaluate_options_init_sized((options), sizeof *(options))
+PHL_API void phl_evaluate_options_init_sized(phl_evaluate_options *options, size_t size);
 
 /* One test fold under one C.  Figures of classification are NaN without classes. */
 typedef struct phl_fold_result {
@@ -1032,11 +1139,14 @@ typedef struct phl_diagnosis {
 } phl_diagnosis;
 
 typedef struct phl_diagnose_options {
+    size_t size;        /* set by init */
     bool allow_few;     /* fewer than 4 chains are no trouble */
     size_t class_index; /* SIZE_MAX: all classes; else this one alone */
 } phl_diagnose_options;
 
-PHL_API void phl_diagnose_options_init(phl_diagnose_options *options);
+#define phl_diagnose_options_init(options)                                                         \
+    phl_diagnose_options_init_sized((options), sizeof *(options))
+PHL_API void phl_diagnose_options_init_sized(phl_diagnose_options *options, size_t size);
 
 /* Trouble is, for a Gibbs run: R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity
  * that is stuck or not finite, fewer than 4 chains, too few draws to tell.  For EM: an objective

@@ -14,18 +14,32 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/text.h"
 
 enum { FIRST_TABLE_SIZE = 1024 };
 
+static const phl_builder_options defaults = {.size = sizeof(phl_builder_options)};
+
+void phl_builder_options_init_sized(phl_builder_options *options, size_t size)
+{
+    phl_options_fill(options, size, &defaults, sizeof defaults);
+}
+
 phl_status phl_builder_create(const phl_builder_options *options, phl_builder **builder,
                               phl_error *error)
 {
+    phl_builder_options own;
+    phl_status status =
+        phl_options_take(&own, &defaults, sizeof own, options, "phl_builder", error);
+    if (status != PHL_OK) {
+        return status;
+    }
     phl_builder *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
-    made->no_sharing = options != NULL && options->no_sharing;
+    made->no_sharing = own.no_sharing;
     *builder = made;
     return PHL_OK;
 }

@@ -187,7 +187,8 @@ static phl_status append_trees(phl_builder *builder, const phl_forest *forest, c
 phl_status phl_forest_concat(const phl_forest *const *forests, size_t n, phl_forest **forest,
                              phl_error *error)
 {
-    phl_builder_options options = {false};
+    phl_builder_options options;
+    phl_builder_options_init(&options);
     for (size_t i = 0; i < n; i++) {
         options.no_sharing = options.no_sharing || !forests[i]->shared;
     }
@@ -213,7 +214,9 @@ phl_status phl_forest_select(const phl_forest *forest, const size_t *trees, size
                              forest->n_trees);
         }
     }
-    phl_builder_options options = {!forest->shared};
+    phl_builder_options options;
+    phl_builder_options_init(&options);
+    options.no_sharing = !forest->shared;
     phl_builder *builder = NULL;
     phl_status status = phl_builder_create(&options, &builder, error);
     if (status == PHL_OK) {

@@ -21,6 +21,7 @@
  * points is not 1 but 2, 1 or 2/3, which varies the size of documents and leaves the means alone.
  */
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/random.h"
 #include "forest/builder.h"
 
@@ -467,16 +468,20 @@ static phl_status enter_document(phl_builder *builder, const grammar *g, phl_rng
  * Options and entry
  * ------------------------------------------------------------------------------------------- */
 
-void phl_documents_options_init(phl_documents_options *options)
+static const phl_documents_options defaults = {
+    .size = sizeof(phl_documents_options),
+    .seed = 42,
+    .classes = 4,
+    .trees_per_class = 100,
+    .nodes = 40,
+    .vocabulary = 60,
+    .noise = 0.02,
+    .overlap = 0.5,
+};
+
+void phl_documents_options_init_sized(phl_documents_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->seed = 42;
-    options->classes = 4;
-    options->trees_per_class = 100;
-    options->nodes = 40;
-    options->vocabulary = 60;
-    options->noise = 0.02;
-    options->overlap = 0.5;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 static phl_status check_count(const char *what, size_t value, size_t least, size_t most,
@@ -549,13 +554,13 @@ phl_status phl_generate_documents(const phl_documents_options *options, phl_fore
     phl_builder *builder = NULL;
     grammar rules = {0};
     sketch tree = {0};
-    phl_documents_options defaults;
-    *forest = NULL;
-    if (options == NULL) {
-        phl_documents_options_init(&defaults);
-        options = &defaults;
+    phl_documents_options own;
+    phl_status status =
+        phl_options_take(&own, &defaults, sizeof own, options, "phl_documents", error);
+    options = &own;
+    if (status == PHL_OK) {
+        status = check_options(options, error);
     }
-    phl_status status = check_options(options, error);
     if (status != PHL_OK) {
         return status;
     }

@@ -14,6 +14,7 @@
  *
  * Each tree draws from a stream of its own, so tree i of a class is the same however many are made.
  */
+#include "base/options.h"
 #include "base/random.h"
 #include "forest/builder.h"
 
@@ -48,11 +49,15 @@ typedef struct sketch {
     int n_children[MAX_SIZE];
 } sketch;
 
-void phl_symm_options_init(phl_symm_options *options)
+static const phl_symm_options defaults = {
+    .size = sizeof(phl_symm_options),
+    .seed = 42,
+    .trees_per_class = 260,
+};
+
+void phl_symm_options_init_sized(phl_symm_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->seed = 42;
-    options->trees_per_class = 260;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* One attempt at `size` nodes; false if the tree died out. */
@@ -138,18 +143,18 @@ static phl_status generate_family(phl_builder *builder, const phl_symm_options *
 phl_status phl_generate_symm(const phl_symm_options *options, phl_forest **forest, phl_error *error)
 {
     phl_builder *builder = NULL;
-    phl_symm_options defaults;
-    *forest = NULL;
-    if (options == NULL) {
-        phl_symm_options_init(&defaults);
-        options = &defaults;
+    phl_symm_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_symm", error);
+    if (status != PHL_OK) {
+        return status;
     }
+    options = &own;
     if (options->trees_per_class < 1 || options->trees_per_class > most_trees) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "trees per class: %zu is not allowed; give 1 to %zu",
                          options->trees_per_class, most_trees);
     }
-    phl_status status = phl_builder_create(NULL, &builder, error);
+    status = phl_builder_create(NULL, &builder, error);
     for (size_t which = 0; which < N_FAMILIES && status == PHL_OK; which++) {
         status = generate_family(builder, options, which, error);
     }

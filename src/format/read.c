@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "format/files.h"
 #include "format/format.h"
@@ -16,9 +17,11 @@
  * Options
  * ------------------------------------------------------------------------------------------- */
 
-void phl_read_options_init(phl_read_options *options)
+static const phl_read_options defaults = {.size = sizeof(phl_read_options)};
+
+void phl_read_options_init_sized(phl_read_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 static uint64_t or_default(uint64_t value, uint64_t standard)
@@ -218,7 +221,12 @@ static phl_status pass_over_input(phl_forest_reader *reader, phl_status status, 
 static phl_status make_reader(const phl_read_options *options, phl_forest_reader **reader,
                               phl_error *error)
 {
-    if (options != NULL && options->no_class && options->class_name != NULL) {
+    phl_read_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_read", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (own.no_class && own.class_name != NULL) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "a class for every tree and no class at all cannot go together");
     }
@@ -226,11 +234,11 @@ static phl_status make_reader(const phl_read_options *options, phl_forest_reader
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
-    if (options != NULL) {
-        made->options = *options;
-    }
-    phl_builder_options building = {made->options.no_sharing};
-    phl_status status = phl_builder_create(&building, &made->builder, error);
+    made->options = own;
+    phl_builder_options building;
+    phl_builder_options_init(&building);
+    building.no_sharing = own.no_sharing;
+    status = phl_builder_create(&building, &made->builder, error);
     if (status != PHL_OK) {
         phl_forest_reader_free(made);
         return status;

@@ -8,13 +8,16 @@
 #include <dirent.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "format/files.h"
 #include "format/format.h"
 
-void phl_write_options_init(phl_write_options *options)
+static const phl_write_options defaults = {.size = sizeof(phl_write_options)};
+
+void phl_write_options_init_sized(phl_write_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -370,11 +373,15 @@ static const phl_format_driver *choose_driver(const phl_write_options *options, 
 phl_status phl_forest_write(const phl_forest *forest, const char *path,
                             const phl_write_options *options, phl_error *error)
 {
-    static const phl_write_options plain = {0};
-    options = options != NULL ? options : &plain;
+    phl_write_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_write", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     const phl_format_driver *driver = choose_driver(options, path);
     phl_writer writer;
-    phl_status status = begin(&writer, forest, options, driver, error);
+    status = begin(&writer, forest, options, driver, error);
     if (status == PHL_OK) {
         bool standard = strcmp(path, "-") == 0;
         if (driver->one_tree_a_file && !standard && (forest->n_trees != 1 || names_folder(path))) {
@@ -396,11 +403,15 @@ phl_status phl_forest_write(const phl_forest *forest, const char *path,
 phl_status phl_forest_write_memory(const phl_forest *forest, const phl_write_options *options,
                                    char **text, size_t *size, phl_error *error)
 {
-    static const phl_write_options plain = {0};
-    options = options != NULL ? options : &plain;
+    phl_write_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_write", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     const phl_format_driver *driver = choose_driver(options, NULL);
     phl_writer writer;
-    phl_status status = begin(&writer, forest, options, driver, error);
+    status = begin(&writer, forest, options, driver, error);
     if (status == PHL_OK) {
         status = check_document_class(&writer, driver, "", error);
     }

@@ -1,11 +1,11 @@
-/* infer.h - exact inference with given parameters: everything DESIGN section 3 lists.
+/* infer.h - exact inference with given parameters: see docs/maths.md.
  *
  * Two views of the same quantities.  Per distinct subtree (upward pass, expected counts): work
  * grows with distinct subtrees.  Per tree (marginals, most probable states, draws): node by node in
  * pre-order, for output.
  *
  * Bottom-up family, for a distinct subtree s with label row x:
- *   inside(j)  = p(Q = j | labels strictly below s)            g in DESIGN section 3
+ *   inside(j)  = p(Q = j | labels strictly below s)
  *   beta(j)    = p(Q = j | labels of the subtree)              = b_j(x) inside(j) / norm
  * td: inside(j) = scaled product of the children's messages, beta(j) = scaled p(labels of the
  * subtree | Q = j).  In both, log_likelihood[s] = log p(labels of the subtree) for a root s.

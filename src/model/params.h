@@ -1,6 +1,6 @@
 /* params.h - the parameters of one model: what one draw (Gibbs) or one fit (EM) consists of.
  *
- * One struct serves the four models of DESIGN section 2; arrays a model does not have are NULL. The
+ * One struct serves the four models (docs/maths.md); arrays a model does not have are NULL.  The
  * same struct, zeroed, holds expected counts: a table's counts lie where its probabilities lie.
  *
  * C states, L slots, M labels, child values q = 0 .. C where q = C is the empty slot (bottom).

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "store/checkpoint.h"
 #include "train/train_options.h"
 
@@ -213,7 +214,7 @@ static phl_status restore_task(struct resumption *r, phl_task *task, phl_error *
  * kill goes on to the same end. */
 static phl_status announce(struct resumption *r, const phl_run *run, phl_error *error)
 {
-    const phl_database *database = &r->writer.database;
+    phl_database *database = &r->writer.database;
     sqlite3_stmt *update = NULL;
     phl_status status = phl_database_begin(database, error);
     if (status != PHL_OK) {
@@ -231,7 +232,8 @@ static phl_status announce(struct resumption *r, const phl_run *run, phl_error *
             phl_database_execute(database, "UPDATE class SET stop_reason = 'interrupted'", error);
     }
     if (status == PHL_OK) {
-        status = phl_part_seal(database, PHL_PART_MODELS, error);
+        status = phl_section_renew(database, PHL_SECTION_MODELS,
+                                   &r->writer.digests[PHL_SECTION_MODELS], error);
     }
     return phl_database_end(database, status, error);
 }
@@ -281,10 +283,14 @@ static phl_status save(const phl_task *task, const phl_task_state *state, void *
  * The call
  * ------------------------------------------------------------------------------------------- */
 
-void phl_resume_options_init(phl_resume_options *options)
+static const phl_resume_options defaults = {
+    .size = sizeof(phl_resume_options),
+    .checkpoint_seconds = 30.0,
+};
+
+void phl_resume_options_init_sized(phl_resume_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->checkpoint_seconds = 30.0;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* Everything there is to know from the file; *finished: nothing is left to do. */
@@ -301,20 +307,25 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
     if (status == PHL_OK) {
         status = phl_database_open(r->path, &r->database, error);
     }
+    if (status == PHL_OK && r->database.format != PHL_RUN_FORMAT) {
+        return raise_here(r, error, PHL_ERR_FORMAT,
+                          "its models can be used; resume with that version, or train anew",
+                          "the run was written by an earlier version, whose checkpoints this one "
+                          "does not read");
+    }
     *finished = status == PHL_OK && !r->extended && is_finished(r->known);
     if (status != PHL_OK || *finished) {
         return status;
     }
-    status = phl_part_verify(&r->database, PHL_PART_CHECKPOINT, error);
+    status = phl_section_verify(&r->database, PHL_SECTION_CHECKPOINT, error);
     if (status == PHL_OK) {
-        status = phl_directory_read(&r->database, "checkpoint", PHL_SELECT_CHECKPOINT,
-                                    &r->directory, error);
+        status = phl_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
     }
     if (status == PHL_OK && r->directory.count == 0) {
         status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
                             "the run holds no checkpoint to go on from");
     }
-    return status;
+    return status == PHL_OK ? phl_schema_walk(&r->database, error) : status;
 }
 
 static phl_status go_on(struct resumption *r, const phl_resume_options *options, phl_run **run,
@@ -355,13 +366,16 @@ static phl_status tidy(struct resumption *r, phl_error *error)
 phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
                       phl_error *error)
 {
-    phl_resume_options defaults;
-    phl_resume_options_init(&defaults);
-    options = options == NULL ? &defaults : options;
+    phl_resume_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_resume", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     struct resumption r = {.path = path, .writer = {.path = path, .lock = -1}};
     phl_run *made = NULL;
     bool finished = false;
-    phl_status status = phl_run_lock(path, &r.writer.lock, error);
+    status = phl_run_lock(path, &r.writer.lock, error);
     if (status == PHL_OK) {
         status = look(&r, options, &finished, error);
     }

@@ -1,4 +1,4 @@
-/* classify.c - class posteriors from one model a class (DESIGN section 5).
+/* classify.c - class posteriors from one model a class.
  *
  * Contents: the class prior, posteriors, evaluation, forests in blocks.
  */
@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/numeric.h"
+#include "base/options.h"
 #include "task/classify.h"
 #include "task/scores.h"
 
@@ -14,11 +15,15 @@
  * The class prior
  * ------------------------------------------------------------------------------------------- */
 
-void phl_classify_options_init(phl_classify_options *options)
+static const phl_classify_options defaults = {
+    .size = sizeof(phl_classify_options),
+    .structure = true,
+    .prior = PHL_PRIOR_UNIFORM,
+};
+
+void phl_classify_options_init_sized(phl_classify_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->structure = true;
-    options->prior = PHL_PRIOR_UNIFORM;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 static phl_status check_per_class(const phl_run *run, phl_error *error)
@@ -151,10 +156,13 @@ phl_status phl_classify(const phl_run *run, const phl_forest *forest,
                         const phl_classify_options *options, double *log_posterior,
                         phl_error *error)
 {
-    phl_classify_options defaults;
-    phl_classify_options_init(&defaults);
-    return phl_classify_scored(run, forest, options != NULL ? options : &defaults, log_posterior,
-                               NULL, error);
+    phl_classify_options own;
+    phl_status status =
+        phl_options_take(&own, &defaults, sizeof own, options, "phl_classify", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    return phl_classify_scored(run, forest, &own, log_posterior, NULL, error);
 }
 
 size_t phl_classify_best(const double *log_posterior, size_t n_classes)
@@ -261,9 +269,11 @@ phl_status phl_classifier_create(const phl_run *run, const phl_classify_options 
         return PHL_ERR_MEMORY;
     }
     made->run = run;
-    phl_classify_options_init(&made->options);
-    made->options = options != NULL ? *options : made->options;
-    phl_status status = make_prior(run, made->options.prior, &made->log_prior, error);
+    phl_status status = phl_options_take(&made->options, &defaults, sizeof defaults, options,
+                                         "phl_classify", error);
+    if (status == PHL_OK) {
+        status = make_prior(run, made->options.prior, &made->log_prior, error);
+    }
     if (status == PHL_OK) {
         status = phl_measures_init(&made->measures, run->n_models, error);
     }

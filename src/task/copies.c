@@ -30,7 +30,9 @@ phl_status phl_count_nodes(const phl_forest *forest, uint64_t **nodes, uint64_t 
 /* A builder that shares as the forest does and knows its sources and ids. */
 static phl_status begin_copy(const phl_forest *forest, phl_builder **builder, phl_error *error)
 {
-    phl_builder_options options = {.no_sharing = !forest->shared};
+    phl_builder_options options;
+    phl_builder_options_init(&options);
+    options.no_sharing = !forest->shared;
     phl_builder *made = NULL;
     phl_status status = phl_builder_create(&options, &made, error);
     if (status == PHL_OK) {

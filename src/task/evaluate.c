@@ -7,17 +7,22 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "task/classify.h"
 #include "task/copies.h"
 
-void phl_evaluate_options_init(phl_evaluate_options *options)
+static phl_evaluate_options make_defaults(void)
 {
-    memset(options, 0, sizeof *options);
-    phl_train_options_init(&options->train);
-    options->train.per_class = true;
-    options->n_folds = 10;
-    options->structure = true;
-    options->prior = PHL_PRIOR_UNIFORM;
+    phl_evaluate_options defaults = {.size = sizeof defaults, .n_folds = 10, .structure = true};
+    phl_train_options_init(&defaults.train);
+    defaults.train.per_class = true;
+    return defaults;
+}
+
+void phl_evaluate_options_init_sized(phl_evaluate_options *options, size_t size)
+{
+    phl_evaluate_options defaults = make_defaults();
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* What the callbacks of a training need. */
@@ -376,10 +381,13 @@ static phl_status check(const phl_forest *forest, const phl_evaluate_options *op
 phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
                               phl_cross_validation *result, phl_error *error)
 {
-    phl_evaluate_options defaults;
-    phl_evaluate_options_init(&defaults);
-    options = options != NULL ? options : &defaults;
-    phl_status status = check(forest, options, error);
+    phl_evaluate_options own, defaults = make_defaults();
+    phl_status status =
+        phl_options_take(&own, &defaults, sizeof own, options, "phl_evaluate", error);
+    options = &own;
+    if (status == PHL_OK) {
+        status = check(forest, options, error);
+    }
     if (status != PHL_OK) {
         return status;
     }

@@ -1,4 +1,4 @@
-/* label.c - filling in labels (DESIGN section 5).
+/* label.c - filling in labels.
  *
  * Hiding labels gives another forest, whose trees share far more than the original's; inference
  * runs on that one, batch by batch (label_batch.h).  A tree whose known labels have probability 0
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "task/copies.h"
 #include "task/label_batch.h"
 #include "task/measures.h"
@@ -31,10 +32,20 @@ struct labelling {
     size_t truth_capacity, best_capacity, drawn_capacity, hidden_capacity, filled_capacity;
 };
 
-void phl_label_options_init(phl_label_options *options)
+static const phl_label_options defaults = {
+    .size = sizeof(phl_label_options),
+    .seed = 42,
+};
+
+void phl_label_options_init_sized(phl_label_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->seed = 42;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+phl_status phl_label_options_take(const phl_label_options *given, phl_label_options *taken,
+                                  phl_error *error)
+{
+    return phl_options_take(taken, &defaults, sizeof defaults, given, "phl_label", error);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -281,8 +292,9 @@ phl_status phl_label(const phl_model *model, const phl_forest *forest,
                      const phl_label_options *options, phl_labelled_fn labelled,
                      phl_evaluation *evaluation, phl_error *error)
 {
-    phl_label_options defaults;
-    phl_label_options_init(&defaults);
-    options = options != NULL ? options : &defaults;
-    return phl_label_with(model, forest, options, labelled, options->context, evaluation, error);
+    phl_label_options own;
+    phl_status status = phl_label_options_take(options, &own, error);
+    return status == PHL_OK
+               ? phl_label_with(model, forest, &own, labelled, own.context, evaluation, error)
+               : status;
 }

@@ -9,6 +9,10 @@
 phl_status phl_hide_labels(const phl_forest *forest, double hide, uint64_t seed,
                            phl_forest **hidden, phl_error *error);
 
+/* The caller's options, NULL: the defaults. */
+phl_status phl_label_options_take(const phl_label_options *given, phl_label_options *taken,
+                                  phl_error *error);
+
 /* phl_label with a context of its own for `labelled`. */
 phl_status phl_label_with(const phl_model *model, const phl_forest *forest,
                           const phl_label_options *options, phl_labelled_fn labelled,

@@ -93,12 +93,14 @@ phl_status phl_label_forest(const phl_model *model, const phl_forest *forest,
                             phl_error *error)
 {
     phl_label_options own;
-    phl_label_options_init(&own);
-    own = options != NULL ? *options : own;
+    phl_status status = phl_label_options_take(options, &own, error);
+    if (status != PHL_OK) {
+        return status;
+    }
     own.no_draw = !drawn;
     const phl_alphabet *known = &model->run->labels;
     struct filling filling = {.drawn = drawn};
-    phl_status status = phl_alphabet_copy(&forest->labels, &filling.names, error);
+    status = phl_alphabet_copy(&forest->labels, &filling.names, error);
     if (status == PHL_OK) {
         filling.of_run = phl_alloc(known->count, sizeof *filling.of_run, error);
         status = filling.of_run == NULL ? PHL_ERR_MEMORY : PHL_OK;

@@ -1,4 +1,4 @@
-/* measures.h - collecting an evaluation item by item (DESIGN section 5).
+/* measures.h - collecting an evaluation item by item (docs/maths.md, measures).
  *
  * Items are added in a fixed order by one thread, so the sums have the same bits every time.
  */

@@ -7,19 +7,24 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/parallel.h"
 #include "forest/builder.h"
 #include "model/purposes.h"
 #include "task/copies.h"
 #include "task/session.h"
 
-void phl_sample_options_init(phl_sample_options *options)
+static const phl_sample_options defaults = {
+    .size = sizeof(phl_sample_options),
+    .seed = 42,
+    .trees = 10,
+    .max_nodes = 10000,
+    .max_attempts = 1000,
+};
+
+void phl_sample_options_init_sized(phl_sample_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->seed = 42;
-    options->trees = 10;
-    options->max_nodes = 10000;
-    options->max_attempts = 1000;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* The draw of the model that tree number `tree` uses, for its shape and its labels. */
@@ -176,11 +181,14 @@ phl_status phl_sample_labels(const phl_model *model, const phl_forest *shapes,
                              const phl_sample_options *options, phl_forest **forest,
                              phl_error *error)
 {
-    phl_sample_options defaults;
-    phl_sample_options_init(&defaults);
-    options = options != NULL ? options : &defaults;
+    phl_sample_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_sample", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     phl_forest *bare = NULL;
-    phl_status status = phl_check_draws(model, error);
+    status = phl_check_draws(model, error);
     if (status == PHL_OK) {
         status = phl_copy_shapes(shapes, &bare, error);
     }
@@ -344,9 +352,12 @@ static phl_status grow_shapes(const phl_model *model, const phl_sample_options *
 phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *options,
                             phl_forest **forest, uint64_t *rejected, phl_error *error)
 {
-    phl_sample_options defaults;
-    phl_sample_options_init(&defaults);
-    options = options != NULL ? options : &defaults;
+    phl_sample_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_sample", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     if (options->trees == 0 || options->max_nodes == 0 || options->max_attempts == 0) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "%zu trees of at most %zu nodes in %zu attempts: each must be at least 1",
@@ -354,7 +365,7 @@ phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *op
     }
     uint64_t thrown = 0;
     phl_forest *shapes = NULL;
-    phl_status status = phl_check_draws(model, error);
+    status = phl_check_draws(model, error);
     if (status == PHL_OK) {
         status = grow_shapes(model, options, &shapes, &thrown, error);
     }

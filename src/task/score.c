@@ -1,26 +1,32 @@
-/* score.c - how well a model explains each tree (DESIGN section 5). */
+/* score.c - how well a model explains each tree. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "task/copies.h"
 #include "task/scores.h"
 
-void phl_score_options_init(phl_score_options *options)
+static const phl_score_options defaults = {.size = sizeof(phl_score_options)};
+
+void phl_score_options_init_sized(phl_score_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
+    phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 phl_status phl_score(const phl_model *model, const phl_forest *forest,
                      const phl_score_options *options, phl_tree_score *scores, phl_error *error)
 {
-    phl_score_options defaults;
-    phl_score_options_init(&defaults);
-    options = options != NULL ? options : &defaults;
+    phl_score_options own;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_score", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    options = &own;
     phl_prepared prepared = {0};
     double *labels = NULL, *both = NULL;
     uint64_t *nodes = NULL, *unknown = NULL;
-    phl_status status = phl_prepare(model->run, forest, &prepared, error);
+    status = phl_prepare(model->run, forest, &prepared, error);
     if (status == PHL_OK) {
         status = phl_count_nodes(forest, &nodes, &unknown, error);
     }

@@ -355,5 +355,7 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
 phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,
                      phl_error *error)
 {
-    return phl_train_kept(forest, options, NULL, 0, NULL, run, error);
+    phl_train_options own;
+    phl_status status = phl_train_options_take(options, &own, error);
+    return status == PHL_OK ? phl_train_kept(forest, &own, NULL, 0, NULL, run, error) : status;
 }

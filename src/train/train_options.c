@@ -5,26 +5,42 @@
 #include <string.h>
 #include <unistd.h>
 
-void phl_train_options_init(phl_train_options *options)
+#include "base/options.h"
+
+static const phl_train_options defaults = {
+    .size = sizeof(phl_train_options),
+    .kind = PHL_TF,
+    .states = 10,
+    .seed = 42,
+    .iterations = PHL_DEFAULT,
+    .restarts = 1,
+    .tolerance = 1e-6,
+    .smoothing = 0.01,
+    .warmup = PHL_DEFAULT,
+    .chains = 4,
+    .keep = 10,
+    .anneal_start = 1.0,
+    .anneal_end = PHL_DEFAULT,
+    .slots_max = 5,
+    .slot_support = 0.01,
+    .core_max = (uint64_t)1 << 20,
+    .phi = 2.0,
+    .alpha = 1.0,
+    .alpha0 = 1.0,
+    .beta = 1.0,
+    .gamma = 1.0,
+    .delta = 1.0,
+};
+
+void phl_train_options_init_sized(phl_train_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->kind = PHL_TF;
-    options->states = 10;
-    options->seed = 42;
-    options->iterations = PHL_DEFAULT;
-    options->restarts = 1;
-    options->tolerance = 1e-6;
-    options->smoothing = 0.01;
-    options->warmup = PHL_DEFAULT;
-    options->chains = 4;
-    options->keep = 10;
-    options->anneal_start = 1.0;
-    options->anneal_end = PHL_DEFAULT;
-    options->slots_max = 5;
-    options->slot_support = 0.01;
-    options->core_max = (uint64_t)1 << 20;
-    options->phi = 2.0;
-    options->alpha = options->alpha0 = options->beta = options->gamma = options->delta = 1.0;
+    phl_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+phl_status phl_train_options_take(const phl_train_options *given, phl_train_options *taken,
+                                  phl_error *error)
+{
+    return phl_options_take(taken, &defaults, sizeof defaults, given, "phl_train", error);
 }
 
 static uint64_t half_of_memory(void)

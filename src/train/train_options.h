@@ -7,6 +7,10 @@
 /* Replace every PHL_DEFAULT and automatic choice. */
 void phl_train_options_resolve(phl_train_options *options);
 
+/* The caller's, NULL: the defaults. */
+phl_status phl_train_options_take(const phl_train_options *given, phl_train_options *taken,
+                                  phl_error *error);
+
 /* Of resolved options. */
 phl_status phl_train_options_check(const phl_train_options *options, phl_error *error);
 

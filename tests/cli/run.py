@@ -4,8 +4,8 @@
 A case is one file in cases/.  Its first line says what is tested; then sections, each opened by a
 line that begins with "--- ":
 
-  --- command            run by `sh -eu` in an empty folder; $PHLOEM is the program, $DATA the folder
-                         tests/data, $SHARED the larger data sets beside the repository
+  --- command            run by `sh -eu` in an empty folder; $PHLOEM is the program, $DATA the
+                         folder of the data sets
   --- file NAME          a file in that folder, before the command runs
   --- file NAME escaped  the same with Python's escapes (\\x00, \\r, ...); no newline is added at the end
   --- stdin              what the command reads; nothing otherwise
@@ -14,7 +14,7 @@ line that begins with "--- ":
   --- stderr regex       expected to match as a whole (re.DOTALL)
   --- result NAME        expected content of a file the command leaves behind
   --- exit N             expected exit code; 0 otherwise
-  --- needs NAME         skipped unless $SHARED/NAME exists
+  --- needs NAME         skipped unless $DATA/NAME exists
 
 --valgrind runs the program under valgrind and takes each complaint of it for a fault.
 --update rewrites stdout, stderr (if exact) and exit to what was seen; read the difference before
@@ -28,10 +28,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases")
-DATA = os.path.join(HERE, "..", "data")
-SHARED = os.path.join(HERE, "..", "..", "..", "shared", "data")
 SECONDS = 120  # a case that takes longer has failed; under valgrind ten times that
 VALGRIND = """#!/bin/sh
 exec valgrind -q --leak-check=full --show-leak-kinds=definite \\
@@ -71,7 +72,7 @@ class Case:
 
     def missing_data(self):
         return [words[1] for words, _ in self.headings("needs")
-                if not os.path.exists(os.path.join(SHARED, words[1]))]
+                if not os.path.exists(harness.data_sets.path(words[1]))]
 
     def run(self, phloem, seconds):
         """What happened: exit code, stdout, stderr, and the files asked for by `result`."""
@@ -86,7 +87,7 @@ class Case:
                 with open(path, "wb") as stream:
                     stream.write(content)
             env = {key: value for key, value in os.environ.items() if not key.startswith("PHLOEM")}
-            env.update(PHLOEM=phloem, DATA=os.path.realpath(DATA), SHARED=os.path.realpath(SHARED),
+            env.update(PHLOEM=phloem, DATA=harness.data_sets.FOLDER,
                        LC_ALL="C.UTF-8", COLUMNS="80", TERM="dumb")
             done = subprocess.run(["sh", "-eu", "-c", self.get("command")], cwd=folder, env=env,
                                   input=(self.get("stdin") or "").encode(), capture_output=True,
@@ -182,8 +183,7 @@ def run_cases(phloem, paths, seconds, update):
         case = Case(path)
         label = f"{number} - {case.name}: {case.title.splitlines()[0].replace('#', '')}"
         if case.missing_data():
-            print(f"# skipped: no data ({', '.join(case.missing_data())})")
-            print(f"ok {label} # SKIP no data", flush=True)
+            print(f"ok {label} # SKIP no data ({', '.join(case.missing_data())})", flush=True)
             continue
         try:
             seen = case.run(phloem, seconds)

@@ -1,9 +1,8 @@
 #!/usr/bin/python3
-"""tests/kill/run.py PHLOEM SHORT_WRITES KILLS [INEX_KILLS DATA] - trainings killed and resumed.
+"""tests/kill/run.py PHLOEM SHORT_WRITES KILLS [INEX_KILLS] - trainings killed and resumed.
 
 A tf training with a checkpoint after every iteration gets SIGKILL at a random moment, KILLS times on
-generated trees and INEX_KILLS times on the INEX05 files in DATA (left out, and said so, when they are
-not there).  What it leaves can be read; every second time the resumed training is killed as well;
+generated trees and INEX_KILLS times on INEX05 (skipped when it is not there).  What it leaves can be read; every second time the resumed training is killed as well;
 resumed to the end, on another number of threads, it has the same classes, draws, tensors and traces
 (but for seconds) as an undisturbed training.  Of 100 kills or more 9 of 10 go on from an iteration
 above 0, of fewer 7 of 10: the others came while the trees were read.
@@ -22,21 +21,14 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 PHLOEM = os.path.abspath(sys.argv[1])
 SHORT_WRITES = os.path.abspath(sys.argv[2])
 SEED = int(os.environ.get("PHLOEM_TEST_SEED", time.time_ns() % 1000000))
-tests = 0
-failures = 0
-
-
-def report(good, name, *details):
-    global tests, failures
-    tests += 1
-    failures += not good
-    print(f"{'ok' if good else 'not ok'} {tests} - {name}")
-    for detail in details:
-        print("# " + str(detail).replace("\n", "\n# "))
-    sys.stdout.flush()
+tap = harness.Report()
+report = tap.line
 
 
 def phloem(*words, **options):
@@ -335,19 +327,14 @@ def main():
         test_failing_calls([few], small, folder)
         test_short_writes([few], small, folder, 40 if kills < 20 else 400)
         if inex_kills:
-            data = sys.argv[5]
-            inex = os.path.join(data, "inex05") if os.path.isdir(os.path.join(data, "inex05")) else data
-            found = sorted(os.path.join(place, name) for place, _, names in os.walk(inex)
-                           for name in names if "inex05" in (place + name).lower()
-                           and "train" in name and name.endswith(".elastic.tree"))
-            if found:
-                test_kills("INEX05", found[:1], ["--per-class", "--states", "4", "--chains", "1",
-                                                 "--iterations", "60", "--keep", "3"],
+            inex = harness.data_sets.path("inex05/train.elastic.tree")
+            if os.path.exists(inex):
+                test_kills("INEX05", [inex], ["--per-class", "--states", "4", "--chains", "1",
+                                              "--iterations", "60", "--keep", "3"],
                            inex_kills, folder, chance)
             else:
-                print(f"# no INEX05 training file below {data}: left out")
-    print(f"1..{tests}")
-    return 1 if failures else 0
+                tap.skip("kills on INEX05")
+    return tap.end()
 
 
 sys.exit(main())

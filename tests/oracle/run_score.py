@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""run_score.py PHLOEM DATA - `phloem score` against the plain Python of score.py on whole trees; TAP.
+"""run_score.py PHLOEM - `phloem score` against the plain Python of score.py on whole trees; TAP.
 
 Trees of any size, models as trained: every log-likelihood must agree to 1e-9 relative.  Generated symm
-trees always; the data sets in the folder DATA where it exists.
+trees always; the data sets where they are.
 """
 import json
 import os
@@ -10,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 1e-9
 
 
 def main():
-    phloem, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    number, failed = 0, False
+    phloem, report = os.path.abspath(sys.argv[1]), harness.Report()
     with tempfile.TemporaryDirectory() as folder:
         def run(*command):
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -26,15 +28,13 @@ def main():
 
         run(phloem, "generate", "symm", "--trees-per-class", "20", "-o", "symm.trees", "--quiet")
         sets = {"generated symm": "symm.trees",
-                "symm": f"{data}/symm/test.trees",
-                "inex05": f"{data}/inex05/test.elastic.tree"}
+                "symm": harness.data_sets.path("symm/test.trees"),
+                "inex05": harness.data_sets.path("inex05/test.elastic.tree")}
         for name, path in sets.items():
             for model in ("sp", "td", "tf"):
-                number += 1
                 what = f"{model} on {name}"
                 if path.startswith("/") and not os.path.exists(path):
-                    print("skipped: no data")
-                    print(f"ok {number} - {what} # SKIP no data")
+                    report.skip(what)
                     continue
                 run(phloem, "train", path, "--model", model, "--states", "4", "--iterations", "10",
                     "--chains", "1", "--keep", "1", "--force", "-o", "x.run", "--quiet")
@@ -49,11 +49,9 @@ def main():
                 worst = max(abs(row["log_likelihood"] - value) / abs(value)
                             for row, value in zip(ours, theirs))
                 good = len(ours) == len(theirs) > 0 and worst < LIMIT
-                failed |= not good
-                print(f"{'ok' if good else 'not ok'} {number} - {what}: {len(theirs)} trees, "
-                      f"worst relative difference {worst:.1e}", flush=True)
-    print(f"1..{number}")
-    return 1 if failed else 0
+                report.line(good, f"{what}: {len(theirs)} trees, "
+                                  f"worst relative difference {worst:.1e}")
+    return report.end()
 
 
 sys.exit(main())

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""run_stats.py PHLOEM DATA - `phloem stats` against the oracle, and round trips; reported as TAP.
+"""run_stats.py PHLOEM - `phloem stats` against the oracle, and round trips; reported as TAP.
 
-Random files with a fixed seed, and the data sets in the folder DATA where it exists, with the
+Random files with a fixed seed, and the data sets where they are, with the
 figures known for them.
 """
 import json
@@ -13,29 +13,14 @@ import tempfile
 
 import forest_oracle
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 SEED = 20240607
 NAMES = ["a", "b", "c", "x1", "#x", "_", "?", "", "two words", "tab\there", '"', "\\", "(", ")",
          "line\nend", "return\r", "é", "日本", "😀", "\x01", "\x7f", "_x", "x?", "[]", "$",
          "\ufeffmark"]
 PLAIN = ["a", "b", "c", "x1", "é", "_", "?", "#x", "-1", "0.5"]
-
-
-class Report:
-    def __init__(self):
-        self.number = 0
-        self.failed = False
-
-    def line(self, good, what, why=()):
-        self.number += 1
-        self.failed |= not good
-        print(f"{'ok' if good else 'not ok'} {self.number} - {what}", flush=True)
-        for text in () if good else why:
-            print("# " + str(text).replace("\n", "\n# "))
-
-    def skip(self, what, why):
-        self.number += 1
-        print(f"skipped: {why}")
-        print(f"ok {self.number} - {what} # SKIP {why}", flush=True)
 
 
 def phloem(program, *words):
@@ -269,19 +254,17 @@ def has_gap(tree):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 2:
         print(__doc__.strip())
         return 2
-    program, data = os.path.abspath(sys.argv[1]), sys.argv[2]
-    report = Report()
+    program, data, report = os.path.abspath(sys.argv[1]), harness.data_sets.FOLDER, harness.Report()
     with tempfile.TemporaryDirectory(prefix="phloem-oracle-") as folder:
         check_random(report, program, folder)
         if os.path.isdir(data):
             check_data(report, program, data, folder)
         else:
-            report.skip("data sets", "no data")
-    print(f"1..{report.number}")
-    return int(report.failed)
+            report.skip("data sets")
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 Compares samples of bracket trees, class by class, with trees grown here, moment by moment:
 
-    symm_reference.py --data ../shared/data/symm          the authors' trees: is the rule right?
+    symm_reference.py --data "$PHLOEM_DATA/symm"         the authors' trees: is the rule right?
     symm_reference.py --trees FILE [--trees FILE ...]     ours: `phloem generate symm -o FILE`
     symm_reference.py --constants --simulate 200000       the constants of tests/unit/test_generate.c
 

@@ -230,7 +230,10 @@ void add_tree(phl_builder *builder, const shape *s, const char *const *labels, d
 phl_builder *new_builder(bool no_sharing)
 {
     phl_builder *builder = NULL;
-    must(phl_builder_create(&(phl_builder_options){.no_sharing = no_sharing}, &builder, error));
+    phl_builder_options options;
+    phl_builder_options_init(&options);
+    options.no_sharing = no_sharing;
+    must(phl_builder_create(&options, &builder, error));
     return builder;
 }
 

@@ -134,7 +134,9 @@ static inline phl_forest *sample_forest(const sample *trees, size_t n, bool no_s
 {
     phl_builder *builder = NULL;
     phl_forest *forest = NULL;
-    phl_builder_options options = {no_sharing};
+    phl_builder_options options;
+    phl_builder_options_init(&options);
+    options.no_sharing = no_sharing;
     assert_int_equal(phl_builder_create(&options, &builder, NULL), PHL_OK);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(sample_build(&trees[i], descending, builder, NULL), PHL_OK);

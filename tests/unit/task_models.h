@@ -169,7 +169,7 @@ static inline double brute_draws(const phl_model *model, const listed *t, const 
     return sum;
 }
 
-/* p(shape) from its definition (docs/model.md). */
+/* p(shape) from its definition (docs/maths.md). */
 static inline double brute_shape(const phl_params *p, const listed *t)
 {
     double product = p->root_kind[t->leaf[0] ? 0 : 1], none = 1.0;

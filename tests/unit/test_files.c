@@ -130,13 +130,14 @@ static void test_several_paths(void **state)
 static void test_listed_files(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir(at("in"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in"), 0777), 0);
     put_text("in/b.trees", "(b)\n");
     put_text("in/a.xml", "<a/>");
     put_text("in/notes.txt", "(not a tree file)");
     put_text("c.dat", "(c)\n");
-    const char *paths[] = {at("c.dat"), at("in"), "-", at("missing.trees")};
-    const char *expected[] = {paths[0], at("in/a.xml"), at("in/b.trees"), "-", paths[3]};
+    const char *paths[] = {in_folder("c.dat"), in_folder("in"), "-", in_folder("missing.trees")};
+    const char *expected[] = {paths[0], in_folder("in/a.xml"), in_folder("in/b.trees"), "-",
+                              paths[3]};
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
     phl_forest_reader *reader = NULL;
     assert_int_equal(phl_forest_reader_create(paths, 4, &options, &reader, NULL), PHL_OK);

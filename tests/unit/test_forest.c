@@ -301,7 +301,9 @@ static void test_roll_back(void **state)
     const char *names[40];
     for (int round = 0; round < ROUNDS; round++) {
         phl_builder *builder = NULL, *plain = NULL;
-        phl_builder_options options = {round % 4 == 3};
+        phl_builder_options options;
+        phl_builder_options_init(&options);
+        options.no_sharing = round % 4 == 3;
         assert_int_equal(phl_builder_create(&options, &builder, NULL), PHL_OK);
         assert_int_equal(phl_builder_create(&options, &plain, NULL), PHL_OK);
         for (int step = 0; step < 30; step++) {

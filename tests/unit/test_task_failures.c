@@ -86,7 +86,10 @@ static phl_status do_score(void *context, phl_error *error)
 {
     const struct setting *setting = context;
     phl_tree_score scores[8];
-    phl_score_options options = {.structure = true, .threads = 1};
+    phl_score_options options;
+    phl_score_options_init(&options);
+    options.structure = true;
+    options.threads = 1;
     return phl_score(phl_run_model(setting->run, 0), setting->forest, &options, scores, error);
 }
 

@@ -2,7 +2,7 @@
  * tests of the blocked sampler.
  *
  * A world is parameters, hidden states and labels on a fixed small set of tree shapes, drawn
- * exactly as DESIGN section 2 writes it down, node by node and without sharing; the forest made of
+ * exactly as docs/maths.md writes it down, node by node and without sharing; the forest made of
  * the labelled trees shares what is equal.  A picture is what can be said about a state of the
  * sampler in numbers that do not depend on the names of states and blocks; it is taken of a world
  * (written here, from the hidden states node by node) or of a phl_gibbs (from its counts and
