@@ -1,6 +1,6 @@
 /* gibbs.h - the Bayesian learner of tf: one chain of the blocked sampler.
  *
- * One iteration (DESIGN section 4):
+ * One iteration (docs/maths.md):
  *   1. hidden states given parameters: exact, as counts divided over distinct subtrees
  * (hidden_states.c);
  *   2. partitions given hidden states and lambda0, with lambda integrated out (partition_sweep.c);

@@ -4,8 +4,8 @@
  * The target of every move, given the hidden states and lambda0, is
  *   prod over cells z of B(alpha lambda0 + n_z) / B(alpha lambda0)  x  prod over slots p(k) /
  * S(C+1, k) to the power 1 / temperature, confined to: the number of active slots (k > 1) in
- * [slots_min, slots_max], at most core_max cells, and fixed sizes if asked for (DESIGN sections 2
- * and 4).
+ * [slots_min, slots_max], at most core_max cells, and fixed sizes if asked for
+ * (docs/maths.md).
  *
  * Moves (a) and (b) work on one slot, which must be open: its children are dealt out to their
  * parents (slot_view.h), and the counts of the cells lie in slabs, one a block of that slot, so

@@ -189,10 +189,9 @@ static phl_status move_pair(phl_slot_view *view, phl_state_counts *counts, size_
 }
 
 phl_status phl_slot_apply(phl_slot_view *view, phl_state_counts *counts, uint32_t e,
-                                    const uint32_t *block, const phl_slot_layout *dealt_by,
-                                    const uint32_t *rest, const uint32_t *block_now,
-                                    uint32_t size_now, size_t step, phl_rng *again, phl_rng *rng,
-                                    phl_error *error)
+                          const uint32_t *block, const phl_slot_layout *dealt_by,
+                          const uint32_t *rest, const uint32_t *block_now, uint32_t size_now,
+                          size_t step, phl_rng *again, phl_rng *rng, phl_error *error)
 {
     size_t n_rows = counts->n_portions;
     phl_status status = find_bases(view, rest, dealt_by->n_cells, size_now, step, error);

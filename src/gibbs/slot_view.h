@@ -104,9 +104,8 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_state_counts *coun
  * which it was dealt), with slot e put in at `step`.  Portions are cut where needed, with further
  * random numbers. */
 phl_status phl_slot_apply(phl_slot_view *view, phl_state_counts *counts, uint32_t e,
-                                    const uint32_t *block, const phl_slot_layout *dealt_by,
-                                    const uint32_t *rest, const uint32_t *block_now,
-                                    uint32_t size_now, size_t step, phl_rng *again, phl_rng *rng,
-                                    phl_error *error);
+                          const uint32_t *block, const phl_slot_layout *dealt_by,
+                          const uint32_t *rest, const uint32_t *block_now, uint32_t size_now,
+                          size_t step, phl_rng *again, phl_rng *rng, phl_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* kernel.c - the partition moves on small data; see kernel.h. */
+/* small_moves.c - the partition moves on small data; see small_moves.h. */
 #include "small_moves.h"
 
 #include <math.h>

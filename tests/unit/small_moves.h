@@ -1,5 +1,5 @@
-/* kernel.h - the partition moves written down from their definitions, for data small enough to list
- * every state, and the real ones on the same data.
+/* small_moves.h - the partition moves written down from their definitions, for data small enough to
+ * list every state, and the real ones on the same data.
  *
  * The posterior is written down anew (by log-gamma functions of the counts of single nodes), and so
  * is the law of where every move ends, given who has which child.  Children are dealt out anew when

@@ -1,5 +1,5 @@
-/* test_gibbs_sharing.c - hidden states drawn by count splitting have the same law whether equal
- * subtrees are shared or not, and the counts always add up.
+/* test_gibbs_sharing.c - hidden states drawn as counts that are divided have the same law whether
+ * equal subtrees are shared or not, and the counts always add up.
  *
  *  - sharing: first and second moments of all counts, shared against not shared, and first moments
  *    against the exact expectations; |z| > 5.5 fails, by chance with probability 3.8e-8 for each of

@@ -1,5 +1,5 @@
-/* test_gibbs_split.c - hidden states drawn by count splitting have the law of states drawn node by
- * node.
+/* test_hidden_states.c - hidden states drawn as counts that are divided have the law of states
+ * drawn node by node.
  *
  *  - the counts drawn for a small forest with repeated trees against all states of its nodes,
  * listed; who has which child is dealt slot by slot by opening it;
@@ -716,5 +716,5 @@ int main(void)
         cmocka_unit_test(several_slots), cmocka_unit_test(twins_once),
         cmocka_unit_test(little_room),
     };
-    return cmocka_run_group_tests_name("gibbs_split", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("hidden_states", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_seed.c - the sampler of the paper: its counts are those of its states, partitions stay
- * within their confines, steps 1 and 2 follow the laws of Algorithms 1 and 2, a chain is a function
- * of its seed and goes on from a checkpoint as if nothing had happened.
+/* test_paper_sampler.c - the sampler of the paper: its counts are those of its states, partitions
+ * stay within their confines, steps 1 and 2 follow the laws of Algorithms 1 and 2, a chain is a
+ * function of its seed and goes on from a checkpoint as if nothing had happened.
  *
  * Random numbers from SEED and fixed chains: the frequencies compared with laws never change, so a
  * test that passes once passes always.

@@ -1,12 +1,13 @@
 /* test_partition_chain.c - several partition moves in a row, against the exact law of a chain on
  * partitions and on who has which child.
  *
- * Data are small enough to list every state (kernel.h) and every way to give the children to their
- * parents.  Opening a slot makes all ways that show the same blocks as likely; a move is given by
- * its definition.  The posterior of both is left as it is by every call, to 1e-12 in total.  The
- * real moves, called from three states 200,000 times each, end in the partitions and the rows that
- * the law says: chi-square, failing by chance with probability 1e-6 a start; with 900 degrees of
- * freedom it has power 1/2 against probabilities off by 3.2 % (root mean square, relative).
+ * Data are small enough to list every state (small_moves.h) and every way to give the children to
+ * their parents.  Opening a slot makes all ways that show the same blocks as likely; a move is
+ * given by its definition.  The posterior of both is left as it is by every call, to 1e-12 in
+ * total.  The real moves, called from three states 200,000 times each, end in the partitions and
+ * the rows that the law says: chi-square, failing by chance with probability 1e-6 a start; with 900
+ * degrees of freedom it has power 1/2 against probabilities off by 3.2 % (root mean square,
+ * relative).
  */
 #include <math.h>
 #include <stdio.h>

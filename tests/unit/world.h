@@ -6,7 +6,7 @@
  * the labelled trees shares what is equal.  A picture is what can be said about a state of the
  * sampler in numbers that do not depend on the names of states and blocks; it is taken of a world
  * (written here, from the hidden states node by node) or of a phl_gibbs (from its counts and
- * portions), and a function of a picture must have the same mean before and after a right kernel.
+ * portions), and a function of a picture must have the same mean before and after a right step.
  */
 #ifndef PHL_TESTS_WORLD_H
 #define PHL_TESTS_WORLD_H
@@ -95,7 +95,7 @@ void world_set_base(const world *w, phl_gibbs *gibbs);
 
 /* ---- Pictures -------------------------------------------------------------------------------- */
 
-/* What a feature depends on, and what a kernel changes. */
+/* What a feature depends on, and what a step changes. */
 enum {
     ON_STATES = 1,
     ON_PARTITIONS = 2,

@@ -1,4 +1,4 @@
-/* world_features.c - bounded functions of a picture, whose means a kernel must not move; see
+/* world_features.c - bounded functions of a picture, whose means a step must not move; see
  * world.h. */
 #include "world.h"
 
