@@ -357,10 +357,7 @@ static phl_status tidy(struct resumption *r, phl_error *error)
         return PHL_OK;
     }
     phl_status status = phl_run_writer_open(&r->writer, error);
-    if (status == PHL_OK) {
-        phl_database_fold(&r->writer.database);
-    }
-    return status;
+    return status == PHL_OK ? phl_database_fold(&r->writer.database, error) : status;
 }
 
 phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
@@ -375,7 +372,7 @@ phl_status phl_resume(const char *path, const phl_resume_options *options, phl_r
     struct resumption r = {.path = path, .writer = {.path = path, .lock = -1}};
     phl_run *made = NULL;
     bool finished = false;
-    status = phl_run_lock(path, &r.writer.lock, error);
+    status = phl_run_place_lock(path, &r.writer.lock, error);
     if (status == PHL_OK) {
         status = look(&r, options, &finished, error);
     }
