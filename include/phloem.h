@@ -498,7 +498,7 @@ typedef enum phl_learner {
 
 typedef enum phl_sampler {
     PHL_SAMPLER_BLOCKED = 0, /* exact */
-    PHL_SAMPLER_SEED /* the paper's own, for comparison: does not leave the posterior invariant */
+    PHL_SAMPLER_PAPER /* the paper's own, for comparison: does not leave the posterior invariant */
 } phl_sampler;
 
 #define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */
