@@ -6,17 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/placing.h"
 #include "base/text.h"
 #include "store/schema.h"
 
 #define ASK_FOR_RUN "give a run that `phloem train` made"
+#define MAGIC "SQLite format 3" /* with its NUL, the first bytes of a database */
 #define TRY_A_COPY "use an undamaged copy, or train again"
 
 enum {
     HEADER_SIZE = 100, /* of a SQLite database */
     BUSY_MILLISECONDS = 5000,
+    LEAVE_MILLISECONDS = 1000, /* for others to close a file whose log is empty */
+    PAUSE_MILLISECONDS = 20,
+    OPEN_TRIES = 10,
     LARGEST_VALUE = 1 << 27 /* bytes; arrays are cut into smaller parts (arrays.h) */
 };
 
@@ -56,6 +62,8 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
     phl_position position = {database->name, 0, 0};
     int cause = sqlite3_system_errno(database->db);
     switch (code & 0xff) {
+    case SQLITE_INTERRUPT: /* count_steps */
+        return phl_database_damaged(database, error, "it holds more than its size allows");
     case SQLITE_NOMEM:
         return phl_raise(error, PHL_ERR_MEMORY, "use a machine with more memory",
                          "not enough memory for the run file");
@@ -66,7 +74,7 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
     default:
         break;
     }
-    if (database->writing) {
+    if (database->writing && (code & 0xff) != SQLITE_CORRUPT) {
         return raise_writing(database, code, error);
     }
     switch (code & 0xff) {
@@ -76,6 +84,16 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
         return phl_raise_errno(error, PHL_ERR_OPEN, cause != 0 ? cause : EACCES, database->name,
                                "cannot open");
     case SQLITE_READONLY:
+        if (code == SQLITE_READONLY_ROLLBACK) {
+            char remedy[sizeof error->remedy];
+            (void)snprintf(remedy, sizeof remedy, "undo that change with: sqlite3 %.200s .tables",
+                           database->name);
+            return phl_raise_at(
+                error, PHL_ERR_OPEN, position, remedy,
+                "cannot open: another program was stopped while it changed the run, "
+                "and left %.200s-journal",
+                database->name);
+        }
         return phl_raise_at(error, PHL_ERR_OPEN, position,
                             "let the program that wrote it finish or resume its work",
                             "cannot open: an unfinished write lies beside the run");
@@ -150,6 +168,8 @@ phl_status phl_database_create(const char *file, const char *name, phl_database 
     memset(database, 0, sizeof *database);
     database->name = name;
     database->writing = true;
+    database->format = PHL_RUN_FORMAT;
+    database->budget = database->steps = UINT64_MAX;
     phl_status status = open_file(file, SQLITE_OPEN_READWRITE, database, error);
     if (status == PHL_OK) {
         /* No journal: the file counts only once it is complete and in place. */
@@ -161,10 +181,7 @@ phl_status phl_database_create(const char *file, const char *name, phl_database 
                        PHL_RUN_APPLICATION_ID, PHL_RUN_FORMAT);
         status = phl_database_execute(database, settings, error);
     }
-    for (size_t i = 0; status == PHL_OK && i < PHL_SCHEMA_TABLES; i++) {
-        status = phl_database_execute(database, phl_schema[i].sql, error);
-    }
-    return status;
+    return status == PHL_OK ? phl_schema_create(database, error) : status;
 }
 
 phl_status phl_database_commit(phl_database *database, phl_error *error)
@@ -194,10 +211,40 @@ phl_status phl_database_end(const phl_database *database, phl_status status, phl
  * readers, who must not play it back, would refuse the run. */
 #define NO_JOURNAL_FILE "PRAGMA journal_mode = MEMORY;"
 
-void phl_database_fold(const phl_database *database)
+/* The log into the file (*inside: all of it), and then no log any more, which takes that nobody
+ * else has it open.  Others are waited for; SQLITE_BUSY when they do not end. */
+static int fold(sqlite3 *db, bool *inside)
 {
-    (void)sqlite3_exec(database->db, "PRAGMA wal_checkpoint(TRUNCATE);" NO_JOURNAL_FILE, NULL, NULL,
-                       NULL);
+    int code = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    *inside = code == SQLITE_OK;
+    for (int waited = 0; *inside; waited += PAUSE_MILLISECONDS) {
+        code = sqlite3_exec(db, NO_JOURNAL_FILE, NULL, NULL, NULL);
+        if ((code & 0xff) != SQLITE_BUSY || waited >= LEAVE_MILLISECONDS) {
+            break;
+        }
+        (void)sqlite3_sleep(PAUSE_MILLISECONDS);
+    }
+    return code;
+}
+
+phl_status phl_database_fold(const phl_database *database, phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    bool inside = false;
+    int code = fold(database->db, &inside);
+    if (code == SQLITE_OK || (inside && (code & 0xff) == SQLITE_BUSY)) {
+        return PHL_OK; /* a reader may still keep an empty log */
+    }
+    if ((code & 0xff) == SQLITE_BUSY) {
+        return phl_raise_at(
+            error, PHL_ERR_WRITE, position,
+            "do not copy or move the one without the other; when nobody reads the run any more, "
+            "'phloem resume' joins them",
+            "everything is written, but a part of it lies in %.200s-wal, because another program "
+            "is reading an earlier state of the run",
+            database->name);
+    }
+    return phl_database_raise(database, code, error);
 }
 
 void phl_database_close(phl_database *database)
@@ -211,9 +258,51 @@ static uint32_t big_endian(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* Called by SQLite every thousand steps. */
+static int count_steps(void *context)
+{
+    phl_database *database = context;
+    if (database->steps == UINT64_MAX) {
+        return 0;
+    }
+    if (database->steps == 0) {
+        return 1; /* SQLITE_INTERRUPT */
+    }
+    database->steps--;
+    return 0;
+}
+
+/* What the bytes that are really there, those of the file (as check_header left them) and of the
+ * log, can hold.  Every row is read twice, to digest it and to use it, and takes fewer than two
+ * steps a byte each time. */
+static void set_budget(phl_database *database)
+{
+    const char *name = sqlite3_db_filename(database->db, "main");
+    uint64_t size = database->budget;
+    struct stat info;
+    if (name != NULL && stat(sqlite3_filename_wal(name), &info) == 0) {
+        size += (uint64_t)info.st_size;
+    }
+    database->budget = 2 * size + 65536;
+    database->steps = 4 * size / 1000 + 1000;
+    sqlite3_progress_handler(database->db, 1000, count_steps, database);
+}
+
+phl_status phl_database_spend(phl_database *database, uint64_t bytes, phl_error *error)
+{
+    if (database->budget == UINT64_MAX) {
+        return PHL_OK;
+    }
+    if (bytes > database->budget) {
+        return phl_database_damaged(database, error, "it holds more than its size allows");
+    }
+    database->budget -= bytes;
+    return PHL_OK;
+}
+
 /* What the first bytes say, before SQLite looks at them: is it a run, of which format, complete?
  * They are read through SQLite's own descriptor; closing another one would drop its locks. */
-static phl_status check_header(const phl_database *database, bool *logged, phl_error *error)
+static phl_status check_header(phl_database *database, bool *logged, phl_error *error)
 {
     phl_position position = {database->name, 0, 0};
     sqlite3_file *file = NULL;
@@ -236,8 +325,7 @@ static phl_status check_header(const phl_database *database, bool *logged, phl_e
     if (code != SQLITE_OK) {
         return phl_database_raise(database, code, error);
     }
-    static const char magic[16] = "SQLite format 3";
-    if (memcmp(header, magic, size < 16 ? (size_t)size : sizeof magic) != 0) {
+    if (memcmp(header, MAGIC, size < 16 ? (size_t)size : sizeof MAGIC) != 0) {
         return phl_raise_at(error, PHL_ERR_FORMAT, position, ASK_FOR_RUN, "this is not a run");
     }
     if (size >= HEADER_SIZE && big_endian(header + 68) != PHL_RUN_APPLICATION_ID) {
@@ -260,6 +348,8 @@ static phl_status check_header(const phl_database *database, bool *logged, phl_e
     if (format == 0) {
         return phl_database_damaged(database, error, "it has no format version");
     }
+    database->format = format;
+    database->budget = (uint64_t)size;
     return PHL_OK;
 }
 
@@ -282,6 +372,9 @@ static phl_status open_checked(const char *path, phl_database *database, phl_err
     if (status == PHL_OK && logged && !phl_database_has_log(database)) {
         phl_database_close(database);
         status = open_file(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, database, error);
+    }
+    if (status == PHL_OK) {
+        set_budget(database);
     }
     return status;
 }
@@ -328,53 +421,6 @@ static phl_status distrust(phl_database *database, phl_error *error)
                                 error);
 }
 
-static phl_status check_schema(phl_database *database, phl_error *error)
-{
-    sqlite3_stmt *statement = NULL;
-    phl_status status = phl_database_prepare(
-        database, "SELECT type, sql FROM sqlite_schema WHERE name = ?1", &statement, error);
-    for (size_t i = 0; status == PHL_OK && i < PHL_SCHEMA_TABLES; i++) {
-        bool row = false;
-        (void)sqlite3_bind_text(statement, 1, phl_schema[i].name, -1, SQLITE_STATIC);
-        status = phl_database_step(database, statement, &row, error);
-        if (status != PHL_OK) {
-            break;
-        }
-        const char *type = row ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-        const char *sql = row ? (const char *)sqlite3_column_text(statement, 1) : NULL;
-        if (type == NULL || sql == NULL || strcmp(type, "table") != 0 ||
-            strcmp(sql, phl_schema[i].sql) != 0) {
-            status = phl_database_damaged(database, error, "table %s is %s", phl_schema[i].name,
-                                          row ? "not as it should be" : "missing");
-        }
-        (void)sqlite3_reset(statement);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-/* The bytes of the database as SQLite sees it, write-ahead log included. */
-static phl_status set_budget(phl_database *database, phl_error *error)
-{
-    static const char *const pragmas[] = {"PRAGMA page_count", "PRAGMA page_size"};
-    int64_t values[2] = {0, 0};
-    phl_status status = PHL_OK;
-    for (int i = 0; status == PHL_OK && i < 2; i++) {
-        sqlite3_stmt *statement = NULL;
-        bool row = false;
-        status = phl_database_prepare(database, pragmas[i], &statement, error);
-        if (status == PHL_OK) {
-            status = phl_database_step(database, statement, &row, error);
-        }
-        if (status == PHL_OK) {
-            values[i] = row ? sqlite3_column_int64(statement, 0) : 0;
-        }
-        (void)sqlite3_finalize(statement);
-    }
-    database->budget = (uint64_t)values[0] * (uint64_t)values[1];
-    return status;
-}
-
 /* What can be told before SQLite opens it. */
 static phl_status check_file(const char *path, phl_error *error)
 {
@@ -394,7 +440,16 @@ static phl_status check_file(const char *path, phl_error *error)
     return PHL_OK;
 }
 
-phl_status phl_database_open(const char *path, phl_database *database, phl_error *error)
+/* Is it no longer the file that has the name? */
+static bool is_moved(const phl_database *database)
+{
+    int moved = 0;
+    return sqlite3_file_control(database->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+               SQLITE_OK &&
+           moved != 0;
+}
+
+static phl_status open_reading(const char *path, phl_database *database, phl_error *error)
 {
     memset(database, 0, sizeof *database);
     database->name = path;
@@ -408,13 +463,33 @@ phl_status phl_database_open(const char *path, phl_database *database, phl_error
     if (status == PHL_OK) {
         status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
     }
-    if (status == PHL_OK) {
-        status = check_schema(database, error);
-    }
-    return status == PHL_OK ? set_budget(database, error) : status;
+    return status == PHL_OK ? phl_schema_check(database, error) : status;
 }
 
-phl_status phl_database_open_writing(const char *path, phl_database *database, phl_error *error)
+phl_status phl_database_open(const char *path, phl_database *database, phl_error *error)
+{
+    phl_status status = open_reading(path, database, error);
+    /* A file that was replaced after it was opened has been read with the log of the new one. */
+    for (int tries = 1; tries < OPEN_TRIES && database->db != NULL && is_moved(database); tries++) {
+        phl_database_close(database);
+        status = open_reading(path, database, error);
+    }
+    return status;
+}
+
+/* SQLite opens a file by its name; it is to be the one that is locked. */
+static phl_status check_locked(const phl_database *database, const char *path, int lock,
+                               phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    return !is_moved(database) && phl_placing_is_file(path, lock)
+               ? PHL_OK
+               : phl_raise_at(error, PHL_ERR_WRITE, position, "try again",
+                              "cannot write: another file has taken its place meanwhile");
+}
+
+phl_status phl_database_open_writing(const char *path, int lock, phl_database *database,
+                                     phl_error *error)
 {
     bool logged = false;
     memset(database, 0, sizeof *database);
@@ -424,22 +499,83 @@ phl_status phl_database_open_writing(const char *path, phl_database *database, p
         status = open_file(path, SQLITE_OPEN_READWRITE, database, error);
     }
     if (status == PHL_OK) {
+        status = check_locked(database, path, lock, error);
+    }
+    if (status == PHL_OK) {
         status = check_header(database, &logged, error);
     }
     if (status == PHL_OK) {
+        set_budget(database);
         status = distrust(database, error);
     }
     if (status == PHL_OK) {
-        status = check_schema(database, error);
-    }
-    if (status == PHL_OK) {
-        status = set_budget(database, error);
+        status = phl_schema_check(database, error);
     }
     if (status == PHL_OK) {
         database->writing = true;
+        database->budget = database->steps = UINT64_MAX; /* ours, or looked through */
         status = phl_database_execute(
             database, NO_JOURNAL_FILE "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
             error);
     }
+    return status;
+}
+
+/* Could SQLite play something into the file, or make a log for it? */
+static bool is_settled(const phl_database *database, int lock)
+{
+    unsigned char header[HEADER_SIZE];
+    const char *name = sqlite3_db_filename(database->db, "main");
+    struct stat info;
+    if (pread(lock, header, sizeof header, 0) != (ssize_t)sizeof header ||
+        memcmp(header, MAGIC, sizeof MAGIC) != 0) {
+        return true; /* no database: what lies there is not its own */
+    }
+    return header[18] != 2 && header[19] != 2 && name != NULL &&
+           stat(sqlite3_filename_wal(name), &info) != 0 &&
+           stat(sqlite3_filename_journal(name), &info) != 0;
+}
+
+static phl_status settle(phl_database *database, const char *file, int lock, phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    bool inside = false;
+    phl_status status = check_locked(database, file, lock, error);
+    if (status == PHL_OK) {
+        set_budget(database);
+        status = distrust(database, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    /* The first look plays back what another program did not finish, unless it still writes. */
+    int code = sqlite3_exec(database->db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL);
+    code = code == SQLITE_OK ? fold(database->db, &inside) : code;
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_NOTADB: /* nobody can read it, with or without what lies beside it */
+    case SQLITE_CORRUPT:
+    case SQLITE_INTERRUPT:
+        return PHL_OK;
+    case SQLITE_BUSY:
+        return phl_raise_at(error, PHL_ERR_WRITE, position,
+                            "end that program, or choose another name",
+                            "cannot replace the run: another program has it open together with "
+                            "its log");
+    default:
+        return phl_database_raise(database, code, error);
+    }
+}
+
+phl_status phl_database_settle(const char *file, const char *name, int lock, phl_error *error)
+{
+    phl_database database = {.name = name, .writing = true};
+    struct stat info;
+    phl_status status = open_file(file, SQLITE_OPEN_READWRITE, &database, error);
+    if (status == PHL_OK && !is_settled(&database, lock)) {
+        database.budget = fstat(lock, &info) == 0 ? (uint64_t)info.st_size : 0;
+        status = settle(&database, file, lock, error);
+    }
+    phl_database_close(&database);
     return status;
 }

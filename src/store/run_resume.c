@@ -55,11 +55,16 @@ static phl_status read_config(struct resumption *r, phl_error *error)
     options->seed = strtoull(seed, NULL, 10);
     options->partition = phl_run_meta(r->known, "partition");
     options->command_line = phl_run_meta(r->known, "command");
-    options->memory_limit = UINT64_MAX; /* it fitted when it began */
     if (options->kind != r->known->kind || options->states != r->known->states ||
         options->per_class != r->known->per_class) {
         return raise_here(r, error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
                           "the run is damaged: its configuration is that of another run");
+    }
+    phl_error refusal = {0};
+    if (phl_train_options_check(options, &refusal) != PHL_OK) {
+        return phl_raise_at(
+            error, PHL_ERR_SYNTAX, position, "use an undamaged copy, or train again",
+            "the run is damaged: its configuration is impossible: %s", refusal.message);
     }
     return PHL_OK;
 }
@@ -214,7 +219,7 @@ static phl_status restore_task(struct resumption *r, phl_task *task, phl_error *
  * kill goes on to the same end. */
 static phl_status announce(struct resumption *r, const phl_run *run, phl_error *error)
 {
-    const phl_database *database = &r->writer.database;
+    phl_database *database = &r->writer.database;
     sqlite3_stmt *update = NULL;
     phl_status status = phl_database_begin(database, error);
     if (status != PHL_OK) {
@@ -232,7 +237,8 @@ static phl_status announce(struct resumption *r, const phl_run *run, phl_error *
             phl_database_execute(database, "UPDATE class SET stop_reason = 'interrupted'", error);
     }
     if (status == PHL_OK) {
-        status = phl_part_seal(database, PHL_PART_MODELS, error);
+        status = phl_section_renew(database, PHL_SECTION_MODELS,
+                                   &r->writer.digests[PHL_SECTION_MODELS], error);
     }
     return phl_database_end(database, status, error);
 }
@@ -251,13 +257,13 @@ static void restore_clock(const phl_run *known, phl_training *training)
 static phl_status restore(phl_training *training, void *context, phl_error *error)
 {
     struct resumption *r = context;
-    if (training->n_parts != r->known->n_models ||
+    if (training->n_classes != r->known->n_models ||
         !same_names(&training->run->classes, &r->known->classes)) {
         return raise_here(r, error, PHL_ERR_CHANGED, NULL,
                           "the classes are not those that the run was begun with");
     }
     phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < training->n_parts * training->n_chains; i++) {
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes * training->n_chains; i++) {
         status = restore_task(r, &training->tasks[i], error);
     }
     if (status != PHL_OK) {
@@ -306,20 +312,25 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
     if (status == PHL_OK) {
         status = phl_database_open(r->path, &r->database, error);
     }
+    if (status == PHL_OK && r->database.format != PHL_RUN_FORMAT) {
+        return raise_here(r, error, PHL_ERR_FORMAT,
+                          "its models can be used; resume with that version, or train anew",
+                          "the run was written by an earlier version, whose checkpoints this one "
+                          "does not read");
+    }
     *finished = status == PHL_OK && !r->extended && is_finished(r->known);
     if (status != PHL_OK || *finished) {
         return status;
     }
-    status = phl_part_verify(&r->database, PHL_PART_CHECKPOINT, error);
+    status = phl_section_verify(&r->database, PHL_SECTION_CHECKPOINT, error);
     if (status == PHL_OK) {
-        status = phl_directory_read(&r->database, "checkpoint", PHL_SELECT_CHECKPOINT,
-                                    &r->directory, error);
+        status = phl_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
     }
     if (status == PHL_OK && r->directory.count == 0) {
         status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
                             "the run holds no checkpoint to go on from");
     }
-    return status;
+    return status == PHL_OK ? phl_schema_walk(&r->database, error) : status;
 }
 
 static phl_status go_on(struct resumption *r, const phl_resume_options *options, phl_run **run,
@@ -330,6 +341,7 @@ static phl_status go_on(struct resumption *r, const phl_resume_options *options,
         .seconds = options->checkpoint_seconds, .restore = restore, .save = save, .context = r};
     phl_train_options *train = &r->config.options;
     train->threads = options->threads;
+    train->memory_limit = options->memory_limit;
     train->progress = options->progress;
     train->report = options->report;
     train->cancel = options->cancel;
@@ -351,10 +363,7 @@ static phl_status tidy(struct resumption *r, phl_error *error)
         return PHL_OK;
     }
     phl_status status = phl_run_writer_open(&r->writer, error);
-    if (status == PHL_OK) {
-        phl_database_fold(&r->writer.database);
-    }
-    return status;
+    return status == PHL_OK ? phl_database_fold(&r->writer.database, error) : status;
 }
 
 phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
@@ -369,7 +378,7 @@ phl_status phl_resume(const char *path, const phl_resume_options *options, phl_r
     struct resumption r = {.path = path, .writer = {.path = path, .lock = -1}};
     phl_run *made = NULL;
     bool finished = false;
-    status = phl_run_lock(path, &r.writer.lock, error);
+    status = phl_run_place_lock(path, &r.writer.lock, error);
     if (status == PHL_OK) {
         status = look(&r, options, &finished, error);
     }

@@ -1,6 +1,5 @@
 /* run_train.c - training into a run file that always holds what was reached; see checkpoint.h. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/options.h"
 #include "store/checkpoint.h"
@@ -39,10 +38,25 @@ static phl_status prepare(phl_run_writer *writer, phl_error *error)
         {PHL_INSERT_CHECKPOINT, &writer->checkpoint},
         {"UPDATE class SET iterations = ?2 WHERE id = ?1", &writer->progress},
     };
+    static const struct {
+        phl_schema_number table;
+        const char *where;
+    } digested[] = {
+        {PHL_TABLE_CLASS, "id = ?1"},
+        {PHL_TABLE_MODEL, "id = ?1"},
+        {PHL_TABLE_TENSOR, "model = ?1"},
+        {PHL_TABLE_TRACE, "id >= ?1"},
+        {PHL_TABLE_CHECKPOINT, "class = ?1 AND chain = ?2"},
+    };
     phl_status status = PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < sizeof statements / sizeof *statements; i++) {
         status = phl_database_prepare(&writer->database, statements[i].sql, statements[i].statement,
                                       error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < sizeof digested / sizeof *digested; i++) {
+        phl_schema_number table = digested[i].table;
+        status = phl_schema_select(&writer->database, table, digested[i].where,
+                                   &writer->digested[table], error);
     }
     return status;
 }
@@ -55,12 +69,16 @@ static void unprepare(phl_run_writer *writer)
         (void)sqlite3_finalize(*statements[i]);
         *statements[i] = NULL;
     }
+    for (int i = 0; i < PHL_SCHEMA_TABLES; i++) {
+        (void)sqlite3_finalize(writer->digested[i]);
+        writer->digested[i] = NULL;
+    }
 }
 
 phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error)
 {
     phl_database *database = &writer->database;
-    phl_status status = phl_database_open_writing(writer->path, database, error);
+    phl_status status = phl_database_open_writing(writer->path, writer->lock, database, error);
     writer->is_open = true;
     if (status == PHL_OK) {
         status = prepare(writer, error);
@@ -70,6 +88,10 @@ phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error)
     }
     if (status == PHL_OK) {
         status = count_rows(database, "SELECT count(*) FROM model", &writer->n_models, error);
+    }
+    for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
+        status =
+            phl_section_digest(database, (phl_section)section, &writer->digests[section], error);
     }
     return status;
 }
@@ -81,53 +103,111 @@ void phl_run_writer_close(phl_run_writer *writer)
         phl_database_close(&writer->database);
         writer->is_open = false;
     }
-    phl_run_unlock(&writer->lock);
+    phl_run_place_unlock(&writer->lock);
 }
 
+/* Rows enter a digest, or leave it before they change. */
+static phl_status digest_rows(phl_run_writer *writer, phl_schema_number table, int64_t first,
+                              int64_t second, bool leave, phl_error *error)
+{
+    phl_section section = table == PHL_TABLE_TRACE        ? PHL_SECTION_TRACE
+                          : table == PHL_TABLE_CHECKPOINT ? PHL_SECTION_CHECKPOINT
+                                                          : PHL_SECTION_MODELS;
+    sqlite3_stmt *select = writer->digested[table];
+    (void)sqlite3_bind_int64(select, 1, first);
+    if (sqlite3_bind_parameter_count(select) > 1) {
+        (void)sqlite3_bind_int64(select, 2, second);
+    }
+    phl_digest *digest = &writer->digests[section];
+    return leave ? phl_digest_remove(&writer->database, table, select, digest, error)
+                 : phl_digest_add(&writer->database, table, select, digest, error);
+}
+
+static phl_status write_traces(phl_run_writer *writer, const phl_task *task, phl_error *error)
+{
+    int64_t first = writer->n_traces;
+    phl_status status = PHL_OK;
+    for (size_t i = task->trace_saved; status == PHL_OK && i < task->n_trace; i++) {
+        status = phl_trace_write(&writer->database, writer->trace, writer->n_traces++,
+                                 &task->trace[i], error);
+    }
+    return status == PHL_OK ? digest_rows(writer, PHL_TABLE_TRACE, first, 0, false, error) : status;
+}
+
+static phl_status write_draws(phl_run_writer *writer, const phl_task *task, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
+        int64_t id = writer->n_models++;
+        status = phl_model_write(&writer->database, writer->model, writer->tensor, id,
+                                 task->class_index, &task->draws[i], error);
+        if (status == PHL_OK) {
+            status = digest_rows(writer, PHL_TABLE_MODEL, id, 0, false, error);
+        }
+        if (status == PHL_OK) {
+            status = digest_rows(writer, PHL_TABLE_TENSOR, id, 0, false, error);
+        }
+    }
+    return status;
+}
+
+/* The checkpoint of a task in place of the one before. */
 static phl_status write_state(phl_run_writer *writer, const phl_task *task,
                               const phl_task_state *state, phl_error *error)
 {
     const phl_database *database = &writer->database;
-    (void)sqlite3_bind_int64(writer->forget, 1, (sqlite3_int64)task->class_index);
-    (void)sqlite3_bind_int64(writer->forget, 2, (sqlite3_int64)task->chain);
-    phl_status status = phl_database_run(database, writer->forget, error);
+    int64_t class_index = (int64_t)task->class_index, chain = (int64_t)task->chain;
+    phl_status status = digest_rows(writer, PHL_TABLE_CHECKPOINT, class_index, chain, true, error);
+    if (status == PHL_OK) {
+        (void)sqlite3_bind_int64(writer->forget, 1, class_index);
+        (void)sqlite3_bind_int64(writer->forget, 2, chain);
+        status = phl_database_run(database, writer->forget, error);
+    }
     if (status == PHL_OK) {
         status = phl_checkpoint_write(database, writer->checkpoint,
                                       phl_checkpoint_owner(task->class_index, task->chain), state,
                                       error);
     }
+    return status == PHL_OK
+               ? digest_rows(writer, PHL_TABLE_CHECKPOINT, class_index, chain, false, error)
+               : status;
+}
+
+static phl_status write_progress(phl_run_writer *writer, const phl_task *task,
+                                 const phl_task_state *state, phl_error *error)
+{
+    int64_t class_index = (int64_t)task->class_index;
+    phl_status status = digest_rows(writer, PHL_TABLE_CLASS, class_index, 0, true, error);
     if (status == PHL_OK) {
-        (void)sqlite3_bind_int64(writer->progress, 1, (sqlite3_int64)task->class_index);
+        (void)sqlite3_bind_int64(writer->progress, 1, class_index);
         (void)sqlite3_bind_int64(writer->progress, 2, (sqlite3_int64)state->iteration);
-        status = phl_database_run(database, writer->progress, error);
+        status = phl_database_run(&writer->database, writer->progress, error);
     }
-    return status;
+    return status == PHL_OK ? digest_rows(writer, PHL_TABLE_CLASS, class_index, 0, false, error)
+                            : status;
 }
 
 /* What is new of a task, within a transaction. */
 static phl_status write_news(phl_run_writer *writer, const phl_task *task,
                              const phl_task_state *state, phl_error *error)
 {
-    const phl_database *database = &writer->database;
-    phl_status status = PHL_OK;
-    for (size_t i = task->trace_saved; status == PHL_OK && i < task->n_trace; i++) {
-        status =
-            phl_trace_write(database, writer->trace, writer->n_traces++, &task->trace[i], error);
-    }
-    for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
-        status = phl_model_write(database, writer->model, writer->tensor, writer->n_models++,
-                                 task->class_index, &task->draws[i], error);
+    static const phl_section changed[] = {PHL_SECTION_MODELS, PHL_SECTION_TRACE,
+                                          PHL_SECTION_CHECKPOINT};
+    phl_status status = write_traces(writer, task, error);
+    if (status == PHL_OK) {
+        status = write_draws(writer, task, error);
     }
     if (status == PHL_OK) {
         status = write_state(writer, task, state, error);
     }
     if (status == PHL_OK) {
-        status = phl_trace_digest_seal(database, &writer->traced, error);
+        status = write_progress(writer, task, state, error);
     }
-    if (status == PHL_OK) {
-        status = phl_part_seal(database, PHL_PART_CHECKPOINT, error);
+    for (size_t i = 0; status == PHL_OK && i < sizeof changed / sizeof *changed; i++) {
+        status =
+            phl_section_seal(&writer->database, changed[i], &writer->digests[changed[i]], error);
     }
-    return status == PHL_OK ? phl_part_seal(database, PHL_PART_MODELS, error) : status;
+    return status;
 }
 
 /* Where there is something to go on from, say so. */
@@ -150,20 +230,30 @@ struct beginning {
     const phl_task_state *state;
 };
 
-static phl_status write_beginning(const phl_database *database, void *context, phl_error *error)
+static phl_status write_beginning(phl_database *database, void *context, phl_error *error)
 {
     const struct beginning *beginning = context;
     phl_run_writer *writer = beginning->writer;
     writer->database = *database;
     phl_status status = prepare(writer, error);
+    for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
+        status =
+            phl_section_digest(database, (phl_section)section, &writer->digests[section], error);
+    }
     if (status == PHL_OK) {
         status = write_news(writer, beginning->task, beginning->state, error);
     }
     unprepare(writer);
     memset(&writer->database, 0, sizeof writer->database); /* the caller's */
     writer->n_traces = writer->n_models = 0; /* counted again when the file is opened */
-    memset(&writer->traced, 0, sizeof writer->traced);
     return status;
+}
+
+/* A transaction, in the file that has the name. */
+static phl_status begin(const phl_run_writer *writer, phl_error *error)
+{
+    phl_status status = phl_run_place_check(writer->path, writer->lock, error);
+    return status == PHL_OK ? phl_database_begin(&writer->database, error) : status;
 }
 
 phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state, void *context,
@@ -172,16 +262,15 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
     phl_run_writer *writer = context;
     if (!writer->is_open) {
         struct beginning beginning = {writer, task, state};
-        phl_status status =
-            phl_run_make_file(task->training->run, writer->forest, write_beginning, &beginning,
-                              writer->path, writer->replace, &writer->lock, error);
+        phl_status status = phl_run_save_with(task->training->run, writer->forest, write_beginning,
+                                              &beginning, writer->path, &writer->lock, error);
         if (status != PHL_OK) {
             return status;
         }
         return suggest_resume(writer, phl_run_writer_open(writer, error), error);
     }
     phl_run_writer before = *writer;
-    phl_status status = phl_database_begin(&writer->database, error);
+    phl_status status = begin(writer, error);
     if (status == PHL_OK) {
         status = write_news(writer, task, state, error);
         status = phl_database_end(&writer->database, status, error);
@@ -189,7 +278,7 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
     if (status != PHL_OK) { /* taken back; other tasks may still come */
         writer->n_traces = before.n_traces;
         writer->n_models = before.n_models;
-        writer->traced = before.traced;
+        memcpy(writer->digests, before.digests, sizeof writer->digests);
     }
     return suggest_resume(writer, status, error);
 }
@@ -197,13 +286,13 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
 phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl_error *error)
 {
     PHL_CHECK_BUG(writer->is_open, error);
-    phl_status status = phl_database_begin(&writer->database, error);
+    phl_status status = begin(writer, error);
     if (status == PHL_OK) {
         status = phl_run_rewrite(&writer->database, run, error);
         status = phl_database_end(&writer->database, status, error);
     }
     if (status == PHL_OK) {
-        phl_database_fold(&writer->database);
+        status = phl_database_fold(&writer->database, error);
     }
     return suggest_resume(writer, status, error);
 }
@@ -222,27 +311,6 @@ void phl_file_options_init_sized(phl_file_options *options, size_t size)
     phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
-/* What makes writing impossible is better known before the first iteration. */
-static phl_status check_path(phl_run_writer *writer, phl_error *error)
-{
-    phl_position position = {writer->path, 0, 0};
-    struct stat info;
-    if (strcmp(writer->path, "-") == 0) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "a run is a file: give its name",
-                         "a run cannot be written to standard output");
-    }
-    if (stat(writer->path, &info) != 0) {
-        return PHL_OK;
-    }
-    if (!writer->replace) {
-        return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "choose another name, replace it with --force, or go on with "
-                            "'phloem resume'",
-                            "the file exists already");
-    }
-    return S_ISREG(info.st_mode) ? phl_run_lock(writer->path, &writer->lock, error) : PHL_OK;
-}
-
 phl_status phl_train_file(const phl_forest *forest, const phl_train_options *options,
                           const phl_file_options *file, const char *path, phl_run **run,
                           phl_error *error)
@@ -256,14 +324,12 @@ phl_status phl_train_file(const phl_forest *forest, const phl_train_options *opt
     if (status != PHL_OK) {
         return status;
     }
-    phl_run_writer writer = {.path = path,
-                             .replace = keeping.replace,
-                             .forest = keeping.no_embed ? NULL : forest,
-                             .lock = -1};
+    phl_run_writer writer = {.path = path, .forest = keeping.no_embed ? NULL : forest, .lock = -1};
     phl_keeper keeper = {
         .seconds = keeping.checkpoint_seconds, .save = phl_run_writer_save, .context = &writer};
     phl_run *made = NULL;
-    status = check_path(&writer, error);
+    /* What makes writing impossible is better known before the first iteration. */
+    status = phl_run_place_begin(path, keeping.replace, &writer.lock, error);
     if (status == PHL_OK) {
         status = phl_train_kept(forest, &training, NULL, 0, &keeper, &made, error);
     }
