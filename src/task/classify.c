@@ -233,7 +233,6 @@ phl_status phl_classify(const phl_run *run, phl_source *source, const phl_classi
         phl_options_take(&own, &defaults, sizeof own, options, "phl_classify", error);
     if (status == PHL_OK && evaluation != NULL) {
         status = phl_measures_init(&measures, run->n_models, 1, false, error);
-        measures.parts[0].used = status == PHL_OK;
     }
     if (status == PHL_OK) {
         status =

@@ -208,7 +208,7 @@ static phl_status check_draw(const struct decoding *work, phl_error *error)
         if (status == PHL_OK && work->options->draw != PHL_DEFAULT &&
             work->options->draw >= model->n_draws) {
             status = phl_raise(
-                error, PHL_ERR_ARGUMENT, NULL, "draw: found '%zu', but the model has %zu draw%s",
+                error, PHL_ERR_ARGUMENT, NULL, "option --draw: found '%zu', but the model has %zu draw%s",
                 work->options->draw, model->n_draws, model->n_draws == 1 ? ", number 0" : "s");
         }
     }
