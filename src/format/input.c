@@ -268,7 +268,8 @@ static phl_status check_ratio(const phl_input *input, phl_error *error)
         input->text_bytes / input->max_ratio > input->raw_bytes) {
         phl_position position = {input->name, 0, 0};
         return phl_raise_at(error, PHL_ERR_LIMIT, position,
-                            "raise the cap with --max-ratio N if the file is to be trusted",
+                            "raise the cap with " PHL_OPTION_TO("read.max_ratio",
+                                                                "") " if the file is to be trusted",
                             "decompresses to more than %llu times its size",
                             (unsigned long long)input->max_ratio);
     }

@@ -30,12 +30,13 @@ static phl_status raise_objection(const phl_writer *writer, const phl_format_dri
     const phl_forest *forest = writer->forest;
     const char *file = phl_tree_file(forest, tree);
     phl_position position = {file, phl_tree_line(forest, tree), 0};
-    return phl_raise_at(error, PHL_ERR_EXPRESS, position,
-                        strstr(what, "class") != NULL
-                            ? "write json or brackets, or leave classes out with --no-class"
-                        : strstr(what, "weight") != NULL ? "write json"
-                                                         : "write json or brackets",
-                        "tree %zu: %s cannot express %s", tree, driver->name, what);
+    return phl_raise_at(
+        error, PHL_ERR_EXPRESS, position,
+        strstr(what, "class") != NULL
+            ? "write json or brackets, or leave classes out with " PHL_OPTION("read.no_class")
+        : strstr(what, "weight") != NULL ? "write json"
+                                         : "write json or brackets",
+        "tree %zu: %s cannot express %s", tree, driver->name, what);
 }
 
 /* Refuse a forest that holds something the format cannot carry, naming the first such tree.  Nodes
@@ -283,16 +284,18 @@ static phl_status write_folder(phl_writer *writer, const phl_format_driver *driv
     if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode)) {
         phl_position position = {folder, 0, 0};
         status = phl_raise_at(error, PHL_ERR_WRITE, position,
-                              "give the name of a new folder, or --only-class/--limit 1",
+                              "give the name of a new folder, or " PHL_OPTION(
+                                  "read.only_classes") "/" PHL_OPTION_TO("read.limit", "1"),
                               "several documents need a folder, and this is a file");
     } else if (is_filled_folder(folder)) {
         phl_position position = {folder, 0, 0};
         phl_text name = {NULL, 0, 0};
         status = writer->options->force
                      ? fill_folder(writer, driver, folder, true, &name, error)
-                     : phl_raise_at(error, PHL_ERR_WRITE, position,
-                                    "name a new folder, or add to this one with --force",
-                                    "the folder is not empty");
+                     : phl_raise_at(
+                           error, PHL_ERR_WRITE, position,
+                           "name a new folder, or add to this one with " PHL_OPTION("write.force"),
+                           "the folder is not empty");
         phl_text_clear(&name);
     } else {
         status = write_new_folder(writer, driver, folder, error);

@@ -190,7 +190,8 @@ phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uin
     uint64_t bytes = phl_params_bytes(kind, states, slots, labels, modes, n_modes);
     if ((memory_limit != 0 && bytes > memory_limit) || bytes == UINT64_MAX) {
         return phl_raise(error, PHL_ERR_LIMIT,
-                         "use fewer states or another model (sp, tf), or raise --memory-limit",
+                         "use fewer states or another model (sp, tf), or raise " PHL_OPTION(
+                             "train.memory_limit"),
                          "a model of kind %s with %u states and %u slots needs %.3g GiB of tables, "
                          "the limit is %.3g GiB",
                          phl_kind_name(kind), states, slots, (double)bytes / 0x1p30,

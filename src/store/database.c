@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "store/schema.h"
 
-#define ASK_FOR_RUN "give a run that `phloem train` made"
+#define ASK_FOR_RUN "give a run that " PHL_CALL("phl_train") " made"
 #define TRY_A_COPY "use an undamaged copy, or train again"
 
 enum {

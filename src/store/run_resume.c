@@ -111,7 +111,7 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
         status = phl_forest_load(&r->database, &r->forest, error);
         if (status == PHL_OK && r->forest == NULL) {
             return raise_here(r, error, PHL_ERR_ARGUMENT,
-                              "give the trees it was begun with: --data",
+                              "give the trees it was begun with: " PHL_OPTION("resume.forest"),
                               "the run does not hold its trees");
         }
     }

@@ -61,7 +61,7 @@ static phl_status find_target(const char *path, bool replace, char **target, mod
     }
     if (!replace) {
         return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "choose another name, or replace it with --force",
+                            "choose another name, or replace it with " PHL_OPTION("file.replace"),
                             "the file exists already");
     }
     *mode = info.st_mode & 07777;
@@ -141,9 +141,10 @@ static phl_status put_in_place(const char *temporary, const char *target, const 
         }
         if (errno == EEXIST) {
             phl_position position = {path, 0, 0};
-            return phl_raise_at(error, PHL_ERR_WRITE, position,
-                                "choose another name, or replace it with --force",
-                                "the file exists already");
+            return phl_raise_at(
+                error, PHL_ERR_WRITE, position,
+                "choose another name, or replace it with " PHL_OPTION("file.replace"),
+                "the file exists already");
         }
     }
     return rename(temporary, target) == 0

@@ -137,7 +137,8 @@ static phl_status suggest_resume(const phl_run_writer *writer, phl_status status
         phl_error known = *error;
         phl_position position = {writer->path, 0, 0};
         return phl_raise_at(error, status, position,
-                            "when that is mended, 'phloem resume' goes on from the last checkpoint",
+                            "when that is mended, " PHL_CALL("phl_resume") " goes on from the last "
+                                                                           "checkpoint",
                             "%s", known.message);
     }
     return status;
@@ -236,8 +237,8 @@ static phl_status check_path(phl_run_writer *writer, phl_error *error)
     }
     if (!writer->replace) {
         return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "choose another name, replace it with --force, or go on with "
-                            "'phloem resume'",
+                            "choose another name, replace it with " PHL_OPTION(
+                                "file.replace") ", or go on with " PHL_CALL("phl_resume"),
                             "the file exists already");
     }
     return S_ISREG(info.st_mode) ? phl_run_lock(writer->path, &writer->lock, error) : PHL_OK;

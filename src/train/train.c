@@ -20,9 +20,10 @@ static phl_status check_forest(const phl_forest *forest, const phl_train_options
     for (size_t tree = 0; options->per_class && tree < forest->n_trees; tree++) {
         if (forest->tree_class[tree] < 0) {
             phl_position position = {phl_tree_file(forest, tree), phl_tree_line(forest, tree), 0};
-            return phl_raise_at(error, PHL_ERR_EMPTY, position,
-                                "give every tree a class, or train without --per-class",
-                                "tree %zu has no class", tree);
+            return phl_raise_at(
+                error, PHL_ERR_EMPTY, position,
+                "give every tree a class, or train without " PHL_OPTION("train.per_class"),
+                "tree %zu has no class", tree);
         }
     }
     return PHL_OK;
