@@ -74,40 +74,38 @@ static void print_heading(const phl_run *run, size_t index, size_t draw)
     putchar('\n');
 }
 
-/* Models first .. last - 1 from the JSON of the run. */
-static int print_models(const cli_arguments *parsed, const phl_run *run, const json_t *document,
-                        size_t first, size_t last)
+/* Models first .. last - 1. */
+static int print_models(const cli_arguments *parsed, const phl_run *run, size_t first, size_t last)
 {
-    const json_t *classes = json_object_get(document, "classes");
-    shown_draw shown = {.run = run,
-                        .states = phl_run_states(run),
-                        .slots = phl_run_slots(run),
-                        .labels = phl_run_labels(run),
-                        .top = (size_t)arguments_integer(parsed, "top")};
+    size_t top = (size_t)arguments_integer(parsed, "top");
     int code = EXIT_OK;
     for (size_t i = first; i < last; i++) {
+        const phl_model *model = phl_run_model(run, i);
+        shown_draw shown;
         size_t draw = 0;
-        if (phl_model_draws(phl_run_model(run, i)) == 0) {
-            printf("\nclass %s: not trained, training was interrupted before\n",
-                   phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+        if (phl_model_draws(model) == 0) {
+            printf("\nclass ");
+            text_put(stdout, phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+            printf(": not trained, training was interrupted before\n");
             continue;
         }
-        if (!choose_draw(parsed, phl_run_model(run, i), &draw, &code)) {
+        if (!choose_draw(parsed, model, &draw, &code)) {
             return code;
         }
-        shown.draw = json_array_get(json_object_get(json_array_get(classes, i), "draws"), draw);
         print_heading(run, i, draw);
-        show_sizes(run, phl_run_model(run, i));
+        show_sizes(run, model);
+        show_begin(&shown, run, phl_model_draw(model, draw), top);
         show_slots(&shown);
         show_partition(&shown);
         show_states(&shown);
+        show_end(&shown);
     }
     return EXIT_OK;
 }
 
 /* ---- the command ---- */
 
-static int show(const cli_arguments *parsed, const phl_run *run, const char *text, size_t size)
+static int show(const cli_arguments *parsed, const phl_run *run)
 {
     const char *name = arguments_string(parsed, "class");
     size_t first = 0, last = phl_run_classes(run), draw;
@@ -125,35 +123,30 @@ static int show(const cli_arguments *parsed, const phl_run *run, const char *tex
             return code;
         }
     }
-    json_t *document = json_loadb(text, size, 0, NULL);
-    if (!document) {
-        terminal_defect("the JSON of the run cannot be read");
-    }
     print_run(parsed->operands[0], run);
-    code = print_models(parsed, run, document, first, last);
-    json_decref(document);
-    return code;
+    return print_models(parsed, run, first, last);
+}
+
+static int show_json(const cli_arguments *parsed, const phl_run *run)
+{
+    phl_error error = {0};
+    char *text = NULL;
+    size_t size = 0;
+    if (phl_run_json(run, &text, &size, &error) != PHL_OK) {
+        return library_error(parsed->command, &error);
+    }
+    fwrite(text, 1, size, stdout);
+    phl_free(text);
+    return EXIT_OK;
 }
 
 static int run_show(const cli_arguments *parsed)
 {
     phl_run *run = NULL;
-    phl_error error = {0};
-    char *text = NULL;
-    size_t size = 0;
     int code = run_open(parsed, &run);
-    if (code == EXIT_OK && phl_run_json(run, &text, &size, &error) != PHL_OK) {
-        code = library_error(parsed->command, &error);
+    if (code == EXIT_OK) {
+        code = arguments_flag(parsed, "json") ? show_json(parsed, run) : show(parsed, run);
     }
-    if (code == EXIT_OK && arguments_flag(parsed, "json")) {
-        fwrite(text, 1, size, stdout);
-        if (size && text[size - 1] != '\n') {
-            putchar('\n');
-        }
-    } else if (code == EXIT_OK) {
-        code = show(parsed, run, text, size);
-    }
-    phl_free(text);
     phl_run_free(run);
     return code;
 }

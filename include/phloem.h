@@ -653,13 +653,76 @@ PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or 
  * NULL if there is none such.  Keys: docs/run-file.md. */
 PHL_API const char *phl_run_meta(const phl_run *run, const char *key);
 
+/* ---- Draws and their tensors ---- */
+
+/* Parameters to predict with, and where they come from. */
+typedef struct phl_draw {
+    struct phl_params *params; /* the library's; read through its tensors */
+    uint32_t chain;            /* chain or restart */
+    uint64_t iteration;        /* of the chain */
+    double log_likelihood;     /* of the training trees */
+    double log_joint;          /* Gibbs: log p(x, Q, c | lambda0); EM: the objective */
+} phl_draw;
+
 PHL_API size_t phl_model_draws(const phl_model *model);
+PHL_API const phl_draw *phl_model_draw(const phl_model *model, size_t draw); /* NULL: none such */
 /* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the
  * best objective; 0 when there is none. */
 PHL_API size_t phl_model_best_draw(const phl_model *model);
 /* Blocks k of a slot (1-based) in one draw of tf or full: 1 = the slot does not matter.  0 for
  * other models. */
 PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot);
+/* The posterior of k: draws [C + 2] gets for every k the number of draws in which the slot has k
+ * blocks.  Returns the share of draws in which it matters, k > 1; NaN without draws. */
+PHL_API double phl_model_slot_posterior(const phl_model *model, uint32_t slot, size_t *draws);
+
+typedef enum phl_dtype { PHL_UINT8 = 1, PHL_INT32, PHL_UINT32, PHL_UINT64, PHL_FLOAT64 } phl_dtype;
+
+#define PHL_TENSOR_AXES 65 /* at most */
+
+/* One tensor of a draw; docs/run-file.md has the names and shapes.  The numbers are the run's own,
+ * not a copy: element (i, j, ...) is number i * strides[0] + j * strides[1] + ... of data. */
+typedef struct phl_tensor {
+    const char *name; /* "prior", "emission", "core", ... */
+    uint32_t slot;    /* of "partition" and "mode"; 0 for others */
+    phl_dtype dtype;  /* PHL_INT32 for "partition", PHL_FLOAT64 for others */
+    const void *data;
+    size_t n_axes;
+    size_t shape[PHL_TENSOR_AXES], strides[PHL_TENSOR_AXES]; /* [n_axes] */
+} phl_tensor;
+
+/* Tensors are numbered from 0; false, and *tensor untouched, behind the last one. */
+PHL_API bool phl_tensor_get(const phl_draw *draw, size_t i, phl_tensor *tensor);
+/* By its name and slot; false, and *tensor untouched, when the draw has none such. */
+PHL_API bool phl_tensor_find(const phl_draw *draw, const char *name, uint32_t slot,
+                             phl_tensor *tensor);
+
+/* ---- Traces ---- */
+
+enum { PHL_MOVE_TYPES = 4 };
+
+/* One iteration of a chain (or restart). */
+typedef struct phl_trace_row {
+    uint32_t class_index, chain;
+    uint64_t iteration; /* iterations done before these figures; EM: 0 is the random start */
+    double temperature; /* 1: none */
+    double log_likelihood, log_joint; /* as in phl_draw */
+    double seconds;                   /* since training began */
+    uint32_t active;                  /* active slots; 0 where it means nothing */
+    uint32_t sum_size; /* sum of k over the eligible slots; 0 where it means nothing */
+    /* Moves tried and changes made in this iteration: reassign, split, merge, carry (blocked
+     * sampler); states, sizes (the paper's). */
+    uint32_t tried[PHL_MOVE_TYPES], changed[PHL_MOVE_TYPES];
+} phl_trace_row;
+
+/* Chains (or restarts) of a model are numbered below this; those not begun have no rows. */
+PHL_API size_t phl_trace_chains(const phl_model *model);
+/* Row i of a chain, ascending by iteration; NULL behind the last one.  Rows of a chain lie behind
+ * each other in memory, at equal distances. */
+PHL_API const phl_trace_row *phl_trace_get(const phl_model *model, size_t chain, size_t i);
+
+/* ---- Training, in short ---- */
+
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
 PHL_API double
 phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */

@@ -8,31 +8,26 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 /* ---- cells ---- */
 
+/* Hidden characters as people see them, and a backslash doubled: a cell can be read back. */
 static void put_text(FILE *file, const char *text)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '\t':
-            fputs("\\t", file);
-            break;
-        case '\n':
-            fputs("\\n", file);
-            break;
-        case '\r':
-            fputs("\\r", file);
-            break;
-        case '\\':
+    char escape[PHL_ESCAPE_SIZE];
+    size_t step;
+    for (size_t left = strlen(text); left > 0; text += step, left -= step) {
+        size_t escaped = phl_text_escape(text, left, escape, &step);
+        if (escaped) {
+            fwrite(escape, 1, escaped, file);
+        } else if (*text == '\\') {
             fputs("\\\\", file);
-            break;
-        default:
-            fputc(*text, file);
+        } else {
+            fwrite(text, 1, step, file);
         }
     }
 }
@@ -147,10 +142,11 @@ void rows_cut(row_writer *rows)
 
 /* ---- files ---- */
 
-static int cannot_write(const char *path, const char *reason)
+static int cannot_write(const char *path, int reason)
 {
-    terminal_message("cannot write %s: %s", path, reason);
-    return EXIT_SYSTEM;
+    phl_error error;
+    (void)phl_raise_errno(&error, PHL_ERR_WRITE, reason, path, "cannot write");
+    return terminal_error(&error);
 }
 
 static bool ends_in(const char *text, const char *ending)
@@ -159,71 +155,9 @@ static bool ends_in(const char *text, const char *ending)
     return n > m && strcmp(text + n - m, ending) == 0;
 }
 
-/* What is neither a file nor a folder, a pipe or a device, is written to as it is. */
-static int open_direct(result_file *result)
-{
-    result->file = fopen(result->path, "w");
-    if (!result->file) {
-        return cannot_write(result->path, strerror(errno));
-    }
-    interrupt_partial();
-    return EXIT_OK;
-}
-
-/* A new file beside the target, to be renamed into its place. */
-static int open_temporary(result_file *result, mode_t mode)
-{
-    size_t size = strlen(result->target) + 8;
-    result->temporary = terminal_allocate(size, 1);
-    snprintf(result->temporary, size, "%s.XXXXXX", result->target);
-    int descriptor = mkstemp(result->temporary);
-    if (descriptor >= 0) {
-        (void)fchmod(descriptor, mode);
-        result->file = fdopen(descriptor, "w");
-    }
-    if (!result->file) {
-        int code = cannot_write(result->path, strerror(errno));
-        if (descriptor >= 0) {
-            close(descriptor);
-            unlink(result->temporary);
-        }
-        return code;
-    }
-    interrupt_poll(true);
-    return EXIT_OK;
-}
-
-/* Where a file goes in the end, behind symbolic links, and its permissions. */
-static int find_target(result_file *result, const struct stat *known, mode_t *mode)
-{
-    struct stat link;
-    if (known) {
-        *mode = known->st_mode & 07777; /* those it has */
-        result->target = realpath(result->path, NULL);
-        return result->target ? EXIT_OK : cannot_write(result->path, strerror(errno));
-    }
-    if (lstat(result->path, &link) == 0 && S_ISLNK(link.st_mode)) {
-        return cannot_write(result->path, "it is a link to a file that is not there");
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    *mode = 0666 & ~mask;
-    result->target = terminal_allocate(strlen(result->path) + 1, 1);
-    strcpy(result->target, result->path);
-    return EXIT_OK;
-}
-
-static void result_clear(result_file *result)
-{
-    free(result->temporary);
-    free(result->target);
-    *result = (result_file){0};
-}
-
 int result_open(result_file *result, const char *path)
 {
-    struct stat known;
-    mode_t mode;
+    phl_error error;
     *result = (result_file){.path = path};
     if (ends_in(path, ".gz") || ends_in(path, ".zst")) {
         terminal_message("%s: predictions are written as plain text; choose another name", path);
@@ -233,47 +167,48 @@ int result_open(result_file *result, const char *path)
         result->file = stdout;
         return EXIT_OK;
     }
-    bool exists = stat(path, &known) == 0;
-    if (exists && S_ISDIR(known.st_mode)) {
-        return cannot_write(path, strerror(EISDIR));
+    if (phl_placing_open(&result->placing, path, &error) != PHL_OK) {
+        return terminal_error(&error);
     }
-    if (exists && !S_ISREG(known.st_mode)) {
-        return open_direct(result);
+    /* A descriptor of its own: the other one keeps the lock on the temporary file. */
+    int file = dup(result->placing.file);
+    result->file = file < 0 ? NULL : fdopen(file, "w");
+    if (!result->file) {
+        int code = cannot_write(path, errno);
+        if (file >= 0) {
+            close(file);
+        }
+        phl_placing_close(&result->placing);
+        return code;
     }
-    int code = find_target(result, exists ? &known : NULL, &mode);
-    if (code == EXIT_OK) {
-        code = open_temporary(result, mode);
+    if (result->placing.temporary) {
+        interrupt_poll(true);
+    } else {
+        interrupt_partial();
     }
-    if (code != EXIT_OK) {
-        result_clear(result);
-    }
-    return code;
+    return EXIT_OK;
 }
 
 int result_close(result_file *result, int code)
 {
+    phl_error error;
     if (!result->file || result->file == stdout) {
         *result = (result_file){0};
         return code;
     }
     int reason = stream_flush(result->file);
-    if (reason == 0 && result->temporary && fsync(fileno(result->file)) != 0) {
-        reason = errno;
-    }
     if (fclose(result->file) != 0 && reason == 0) {
         reason = errno;
     }
-    if (code == EXIT_OK && reason == 0 && result->temporary &&
-        rename(result->temporary, result->target) != 0) {
-        reason = errno;
-    }
     if (code == EXIT_OK && reason != 0) {
-        code = cannot_write(result->path, strerror(reason));
+        code = cannot_write(result->path, reason);
     }
-    if (code != EXIT_OK && result->temporary) {
-        unlink(result->temporary);
+    if (code == EXIT_OK &&
+        phl_placing_commit(&result->placing, PHL_PLACING_REPLACES, &error) != PHL_OK) {
+        code = terminal_error(&error);
     }
+    phl_placing_close(&result->placing);
     interrupt_poll(false);
-    result_clear(result);
+    *result = (result_file){0};
     return code;
 }

@@ -5,6 +5,7 @@
 #define PHLOEM_CLI_ROWS_H
 
 #include "args/options.h"
+#include "base/placing.h"
 #include "print/terminal.h"
 
 /* Digits of a real number in TSV; JSON has all of them. */
@@ -21,7 +22,8 @@ typedef struct row_writer {
 
 void rows_begin(row_writer *rows, FILE *file, bool as_json, const char *const *columns,
                 size_t n_columns);
-/* In TSV, tab, newline, carriage return and backslash are \t, \n, \r, \\.  NULL: empty, null. */
+/* In TSV hidden characters are escaped as for people (base/text.h), and a backslash is \\.  NULL:
+ * empty, null. */
 void rows_text(row_writer *rows, const char *text);
 /* The same with "?" for a label that is not known; a label that is a question mark is "\?". */
 void rows_label(row_writer *rows, const char *label);
@@ -37,8 +39,7 @@ void rows_cut(row_writer *rows);
 typedef struct result_file {
     FILE *file; /* to write to */
     const char *path;
-    char *target;    /* the same behind symbolic links */
-    char *temporary; /* beside the target; NULL: written to directly */
+    phl_placing placing;
 } result_file;
 
 /* Open a new file beside `path` ("-" is standard output), with the permissions of the old one; what

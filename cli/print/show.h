@@ -1,18 +1,21 @@
-/* show.h - one draw of a model in words (show_model.c), from the JSON of its run. */
+/* show.h - one draw of a model in words (show_model.c), from its tensors. */
 #ifndef PHLOEM_CLI_SHOW_H
 #define PHLOEM_CLI_SHOW_H
 
 #include "phloem.h"
 
-#include <jansson.h>
-
-/* A draw: an element of "draws" of an element of "classes" (docs: show --json). */
+/* A draw and its tensors; those its model lacks have no data. */
 typedef struct shown_draw {
     const phl_run *run;
-    const json_t *draw;
     size_t states, slots, labels;
     size_t top; /* entries to print of a list */
+    phl_tensor prior, emission, weights, transition, root, core, shape;
+    size_t n_modes; /* active slots of tf and full */
+    phl_tensor *modes;
 } shown_draw;
+
+void show_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, size_t top);
+void show_end(shown_draw *shown);
 
 /* The table of slots, then each state: what it emits and what leads to it. */
 void show_slots(const shown_draw *shown);
@@ -23,10 +26,10 @@ void show_states(const shown_draw *shown);
 
 /* ---- numbers (show_numbers.c) ---- */
 
-/* Element of nested arrays of numbers; 0 outside. */
-double number_at(const json_t *array, size_t i);
-double number_at_2(const json_t *array, size_t i, size_t j);
-double number_at_3(const json_t *array, size_t i, size_t j, size_t k);
+/* Element of a tensor with so many axes. */
+double number_at(const phl_tensor *tensor, size_t i);
+double number_at_2(const phl_tensor *tensor, size_t i, size_t j);
+double number_at_3(const phl_tensor *tensor, size_t i, size_t j, size_t k);
 
 /* Something with a weight; ordered by falling weight, then by number. */
 typedef struct weighted {
@@ -35,13 +38,14 @@ typedef struct weighted {
 } weighted;
 void sort_weighted(weighted *items, size_t n);
 
-/* Active slots of tf and full. */
-size_t modes_of(const shown_draw *shown);
-const json_t *mode_of(const shown_draw *shown, size_t mode);
-size_t mode_slot(const json_t *mode);
+/* Blocks of an active slot. */
 size_t mode_size(const shown_draw *shown, size_t mode);
 /* Block of a child value (the likeliest one when soft); value C is the empty slot. */
-size_t mode_block(const json_t *mode, size_t value);
+size_t mode_block(const phl_tensor *mode, size_t value);
+
+/* The core as rows of probabilities, one for each choice of blocks; the last slot runs fastest. */
+size_t core_rows(const shown_draw *shown);
+double core_at(const shown_draw *shown, size_t row, size_t state);
 
 /* How much the state in question depends on a slot, in bits: the information about it in the state
  * of the parent (td) or in the block of the slot (tf, full), those taken for equally likely. */

@@ -19,7 +19,7 @@ static bool is_switching(const shown_draw *shown)
 
 static double slot_weight(const shown_draw *shown, size_t slot)
 {
-    return is_switching(shown) ? number_at(json_object_get(shown->draw, "switch"), slot - 1)
+    return is_switching(shown) ? number_at(&shown->weights, slot - 1)
                                : slot_information(shown, slot);
 }
 
@@ -42,7 +42,6 @@ static weighted *rank_slots(const shown_draw *shown)
 
 void show_slots(const shown_draw *shown)
 {
-    const json_t *shape = json_object_get(shown->draw, "shape_prior");
     size_t n = shown->slots < SLOTS_SHOWN ? shown->slots : SLOTS_SHOWN;
     weighted *slots = rank_slots(shown);
     char cells[5][NUMBER_SIZE];
@@ -61,7 +60,7 @@ void show_slots(const shown_draw *shown)
         }
         for (size_t k = 0; k < 3; k++) {
             snprintf(cells[2 + k], NUMBER_SIZE, "%.1f %%",
-                     100 * number_at_2(shape, slots[i].number - 1, k));
+                     100 * number_at_2(&shown->shape, slots[i].number - 1, k));
         }
         table_row(&table, (const char *const[]){cells[0], cells[1], cells[2], cells[3], cells[4]});
     }
@@ -75,8 +74,8 @@ void show_slots(const shown_draw *shown)
 /* ---- partitions ---- */
 
 /* "{0 1 empty}" of the values in a block; "0" of a single one. */
-static void describe_block(const shown_draw *shown, const json_t *mode, size_t block, char *text,
-                           size_t size)
+static void describe_block(const shown_draw *shown, const phl_tensor *mode, size_t block,
+                           char *text, size_t size)
 {
     size_t n = 0, used;
     for (size_t q = 0; q <= shown->states; q++) {
@@ -104,15 +103,15 @@ static void describe_block(const shown_draw *shown, const json_t *mode, size_t b
 static double describe_sizes(const phl_model *model, uint32_t slot, size_t most, char *text,
                              size_t size)
 {
-    size_t n = phl_model_draws(model), used = 0, active = 0;
+    size_t n = phl_model_draws(model), used = 0;
+    size_t *draws = terminal_allocate(most + 1, sizeof *draws);
     weighted *sizes = terminal_allocate(most + 1, sizeof *sizes);
+    double active = phl_model_slot_posterior(model, slot, draws);
     for (size_t k = 0; k <= most; k++) {
         sizes[k] = (weighted){k, 0};
-    }
-    for (size_t draw = 0; draw < n; draw++) {
-        uint32_t k = phl_model_slot_size(model, draw, slot);
-        sizes[k].weight += 1.0 / (double)n;
-        active += k > 1;
+        for (size_t i = 0; i < draws[k]; i++) { /* draw by draw: half percents round as ever */
+            sizes[k].weight += 1.0 / (double)n;
+        }
     }
     sort_weighted(sizes, most + 1);
     text[0] = '\0';
@@ -121,7 +120,8 @@ static double describe_sizes(const phl_model *model, uint32_t slot, size_t most,
                                  sizes[i].number, 100 * sizes[i].weight);
     }
     free(sizes);
-    return (double)active / (double)n;
+    free(draws);
+    return active;
 }
 
 void show_sizes(const phl_run *run, const phl_model *model)
@@ -152,18 +152,18 @@ void show_partition(const shown_draw *shown)
         return;
     }
     printf("\n  partitions: states of a child that its parent cannot tell apart\n");
-    for (size_t m = 0; m < modes_of(shown); m++) {
-        const json_t *mode = mode_of(shown, m);
-        printf("    slot %zu:", mode_slot(mode));
+    for (size_t m = 0; m < shown->n_modes; m++) {
+        const phl_tensor *mode = &shown->modes[m];
+        printf("    slot %u:", (unsigned)mode->slot);
         for (size_t z = 0; z < mode_size(shown, m); z++) {
             describe_block(shown, mode, z, text, sizeof text);
             printf(" %s", text);
         }
-        printf("%s\n", json_object_get(mode, "matrix") ? " (soft: likeliest blocks)" : "");
+        printf("%s\n", mode->dtype == PHL_FLOAT64 ? " (soft: likeliest blocks)" : "");
     }
-    if (modes_of(shown) == 0) {
+    if (shown->n_modes == 0) {
         printf("    no slot is active: a state does not depend on children\n");
-    } else if (modes_of(shown) < shown->slots) {
+    } else if (shown->n_modes < shown->slots) {
         printf("    the other slots do not matter\n");
     }
 }
@@ -219,10 +219,9 @@ static bool print_list(const shown_draw *shown, const char *heading, name_fn nam
 
 static void print_labels(const shown_draw *shown, size_t state)
 {
-    const json_t *emission = json_array_get(json_object_get(shown->draw, "emission"), state);
     weighted *labels = terminal_allocate(shown->labels, sizeof *labels);
     for (size_t d = 0; d < shown->labels; d++) {
-        labels[d] = (weighted){d, number_at(emission, d)};
+        labels[d] = (weighted){d, number_at_2(&shown->emission, state, d)};
     }
     print_list(shown, "    emits     ", name_label, labels, shown->labels);
     free(labels);
@@ -233,10 +232,9 @@ static void print_labels(const shown_draw *shown, size_t state)
 /* Leaves are in the state with the prior of their slot. */
 static void print_leaves(const shown_draw *shown, size_t state)
 {
-    const json_t *prior = json_object_get(shown->draw, "prior");
     weighted *slots = terminal_allocate(shown->slots, sizeof *slots);
     for (size_t l = 0; l < shown->slots; l++) {
-        slots[l] = (weighted){l + 1, number_at_2(prior, l, state)};
+        slots[l] = (weighted){l + 1, number_at_2(&shown->prior, l, state)};
     }
     print_list(shown, "    leaves    ", name_slot, slots, shown->slots);
     free(slots);
@@ -245,7 +243,7 @@ static void print_leaves(const shown_draw *shown, size_t state)
 /* sp: of the heaviest slots, the child states that lead here; td: where the state's children go. */
 static void print_transitions(const shown_draw *shown, size_t state)
 {
-    const json_t *transition = json_object_get(shown->draw, "transition");
+    const phl_tensor *transition = &shown->transition;
     bool up = is_switching(shown);
     size_t values = up ? shown->states + 1 : shown->states;
     weighted *slots = rank_slots(shown), *items = terminal_allocate(values, sizeof *items);
@@ -278,12 +276,11 @@ static void print_transitions(const shown_draw *shown, size_t state)
 /* tf, full: the blocks of children under which the state is likeliest. */
 static void print_configurations(const shown_draw *shown, size_t state)
 {
-    const json_t *data = json_object_get(json_object_get(shown->draw, "core"), "data");
-    size_t n = json_array_size(data) / shown->states, n_modes = modes_of(shown);
+    size_t n = core_rows(shown);
     weighted *rows = terminal_allocate(n, sizeof *rows);
     char block[300];
     for (size_t r = 0; r < n; r++) {
-        rows[r] = (weighted){r, number_at(data, r * shown->states + state)};
+        rows[r] = (weighted){r, core_at(shown, r, state)};
     }
     sort_weighted(rows, n);
     for (size_t i = 0; i < n && i < CONFIGURATIONS; i++) {
@@ -293,11 +290,11 @@ static void print_configurations(const shown_draw *shown, size_t state)
         }
         print_heading(i ? "" : "after");
         printf("%.2f", rows[i].weight);
-        for (size_t m = 0; m < n_modes; m++) {
+        for (size_t m = 0; m < shown->n_modes; m++) {
             stride /= mode_size(shown, m);
             size_t z = rows[i].number / stride % mode_size(shown, m);
-            describe_block(shown, mode_of(shown, m), z, block, sizeof block);
-            printf("%s slot %zu: %s", m ? "," : " with", mode_slot(mode_of(shown, m)), block);
+            describe_block(shown, &shown->modes[m], z, block, sizeof block);
+            printf("%s slot %u: %s", m ? "," : " with", (unsigned)shown->modes[m].slot, block);
         }
         putchar('\n');
     }
@@ -308,17 +305,16 @@ static void print_configurations(const shown_draw *shown, size_t state)
 
 void show_states(const shown_draw *shown)
 {
-    const json_t *root = json_object_get(shown->draw, "root");
     for (size_t j = 0; j < shown->states; j++) {
         printf("\n  state %zu\n", j);
         print_labels(shown, j);
-        if (root) {
+        if (shown->root.data) {
             print_heading("root");
-            printf("%.2f\n", number_at(root, j));
+            printf("%.2f\n", number_at(&shown->root, j));
         } else {
             print_leaves(shown, j);
         }
-        if (json_object_get(shown->draw, "core")) {
+        if (shown->core.data) {
             print_configurations(shown, j);
         } else {
             print_transitions(shown, j);

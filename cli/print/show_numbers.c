@@ -1,24 +1,63 @@
-/* show_numbers.c - the parameters of a draw, read from the JSON of a run; see show.h. */
+/* show_numbers.c - the parameters of a draw, read from its tensors; see show.h. */
 #include "print/show.h"
 #include "print/terminal.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-double number_at(const json_t *array, size_t i)
+/* ---- tensors ---- */
+
+void show_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, size_t top)
 {
-    return json_number_value(json_array_get(array, i));
+    phl_tensor tensor;
+    memset(shown, 0, sizeof *shown);
+    shown->run = run;
+    shown->states = phl_run_states(run);
+    shown->slots = phl_run_slots(run);
+    shown->labels = phl_run_labels(run);
+    shown->top = top;
+    const struct {
+        const char *name;
+        phl_tensor *tensor;
+    } tensors[] = {{"prior", &shown->prior},      {"emission", &shown->emission},
+                   {"switch", &shown->weights},   {"transition", &shown->transition},
+                   {"root", &shown->root},        {"core", &shown->core},
+                   {"shape_prior", &shown->shape}};
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        phl_tensor_find(draw, tensors[i].name, 0, tensors[i].tensor);
+    }
+    shown->n_modes = shown->core.data ? shown->core.n_axes - 1 : 0;
+    shown->modes = terminal_allocate(shown->n_modes, sizeof *shown->modes);
+    for (size_t i = 0, m = 0; phl_tensor_get(draw, i, &tensor); i++) {
+        if (tensor.slot) {
+            shown->modes[m++] = tensor;
+        }
+    }
 }
 
-double number_at_2(const json_t *array, size_t i, size_t j)
+void show_end(shown_draw *shown)
 {
-    return number_at(json_array_get(array, i), j);
+    free(shown->modes);
 }
 
-double number_at_3(const json_t *array, size_t i, size_t j, size_t k)
+double number_at(const phl_tensor *tensor, size_t i)
 {
-    return number_at_2(json_array_get(array, i), j, k);
+    return ((const double *)tensor->data)[i * tensor->strides[0]];
 }
+
+double number_at_2(const phl_tensor *tensor, size_t i, size_t j)
+{
+    return ((const double *)tensor->data)[i * tensor->strides[0] + j * tensor->strides[1]];
+}
+
+double number_at_3(const phl_tensor *tensor, size_t i, size_t j, size_t k)
+{
+    const size_t *strides = tensor->strides;
+    return ((const double *)tensor->data)[i * strides[0] + j * strides[1] + k * strides[2]];
+}
+
+/* ---- weights ---- */
 
 /* Weights that differ by rounding alone count as equal, so that the order is the same everywhere.
  */
@@ -39,46 +78,42 @@ void sort_weighted(weighted *items, size_t n)
 
 /* ---- active slots ---- */
 
-static const json_t *list_of_modes(const shown_draw *shown)
-{
-    const json_t *hard = json_object_get(shown->draw, "partition");
-    return hard ? hard : json_object_get(shown->draw, "mode");
-}
-
-size_t modes_of(const shown_draw *shown)
-{
-    return json_array_size(list_of_modes(shown));
-}
-
-const json_t *mode_of(const shown_draw *shown, size_t mode)
-{
-    return json_array_get(list_of_modes(shown), mode);
-}
-
-size_t mode_slot(const json_t *mode)
-{
-    return (size_t)json_integer_value(json_object_get(mode, "slot"));
-}
-
 size_t mode_size(const shown_draw *shown, size_t mode)
 {
-    const json_t *core = json_object_get(shown->draw, "core");
-    return (size_t)number_at(json_object_get(core, "shape"), mode);
+    return shown->core.shape[mode];
 }
 
-size_t mode_block(const json_t *mode, size_t value)
+size_t mode_block(const phl_tensor *mode, size_t value)
 {
-    const json_t *row = json_array_get(json_object_get(mode, "matrix"), value);
     size_t best = 0;
-    if (!row) {
-        return (size_t)number_at(json_object_get(mode, "blocks"), value);
+    if (mode->dtype == PHL_INT32) {
+        return (size_t)((const int32_t *)mode->data)[value];
     }
-    for (size_t z = 1; z < json_array_size(row); z++) {
-        if (number_at(row, z) > number_at(row, best)) {
+    for (size_t z = 1; z < mode->shape[1]; z++) {
+        if (number_at_2(mode, value, z) > number_at_2(mode, value, best)) {
             best = z;
         }
     }
     return best;
+}
+
+size_t core_rows(const shown_draw *shown)
+{
+    size_t rows = 1;
+    for (size_t m = 0; m < shown->n_modes; m++) {
+        rows *= mode_size(shown, m);
+    }
+    return rows;
+}
+
+double core_at(const shown_draw *shown, size_t row, size_t state)
+{
+    size_t at = state * shown->core.strides[shown->n_modes];
+    for (size_t m = shown->n_modes; m-- > 0;) {
+        at += row % mode_size(shown, m) * shown->core.strides[m];
+        row /= mode_size(shown, m);
+    }
+    return ((const double *)shown->core.data)[at];
 }
 
 /* ---- how much a slot matters ---- */
@@ -104,20 +139,15 @@ static double information(const double *rows, size_t n, size_t m)
 /* Rows of the core averaged over the blocks of all slots but one: [k][C]. */
 static double core_information(const shown_draw *shown, size_t mode)
 {
-    const json_t *data = json_object_get(json_object_get(shown->draw, "core"), "data");
-    size_t k = mode_size(shown, mode), c = shown->states, stride = 1;
-    size_t n = json_array_size(data) / c;
-    if (k == 0 || n == 0) {
-        return 0;
-    }
-    for (size_t later = mode + 1; later < modes_of(shown); later++) {
+    size_t k = mode_size(shown, mode), c = shown->states, stride = 1, n = core_rows(shown);
+    for (size_t later = mode + 1; later < shown->n_modes; later++) {
         stride *= mode_size(shown, later);
     }
     double *rows = terminal_allocate(k * c, sizeof *rows);
     for (size_t r = 0; r < n; r++) {
         size_t z = r / stride % k;
         for (size_t j = 0; j < c; j++) {
-            rows[z * c + j] += number_at(data, r * c + j) * (double)k / (double)n;
+            rows[z * c + j] += core_at(shown, r, j) * (double)k / (double)n;
         }
     }
     double bits = information(rows, k, c);
@@ -127,11 +157,10 @@ static double core_information(const shown_draw *shown, size_t mode)
 
 double slot_information(const shown_draw *shown, size_t slot)
 {
-    const json_t *transition = json_object_get(shown->draw, "transition");
     size_t c = shown->states;
-    if (!transition) {
-        for (size_t m = 0; m < modes_of(shown); m++) {
-            if (mode_slot(mode_of(shown, m)) == slot) {
+    if (!shown->transition.data) {
+        for (size_t m = 0; m < shown->n_modes; m++) {
+            if (shown->modes[m].slot == slot) {
                 return core_information(shown, m);
             }
         }
@@ -140,7 +169,7 @@ double slot_information(const shown_draw *shown, size_t slot)
     double *rows = terminal_allocate(c * c, sizeof *rows);
     for (size_t i = 0; i < c; i++) {
         for (size_t j = 0; j < c; j++) {
-            rows[i * c + j] = number_at_3(transition, slot - 1, i, j);
+            rows[i * c + j] = number_at_3(&shown->transition, slot - 1, i, j);
         }
     }
     double bits = information(rows, c, c);

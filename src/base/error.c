@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 const char *phl_version(void)
 {
     return PHL_VERSION;
@@ -28,49 +30,56 @@ phl_group phl_status_group(phl_status status)
     }
 }
 
+/* A text of `length` bytes was put into `size`: say so if it was cut, and between characters. */
+static void end_text(char *text, size_t size, size_t length)
+{
+    if (length < size) {
+        return;
+    }
+    size_t end = size - sizeof "...";
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) {
+        end--;
+    }
+    memcpy(text + end, "...", sizeof "...");
+}
+
 static void copy_text(char *to, size_t size, const char *from)
 {
     size_t length = from != NULL ? strlen(from) : 0;
-    if (length >= size) {
-        length = size - 1;
+    size_t kept = length < size ? length : size - 1;
+    if (kept > 0) {
+        memcpy(to, from, kept);
     }
-    if (length > 0) {
-        memcpy(to, from, length);
-    }
-    to[length] = '\0';
-}
-
-static bool is_control(char byte)
-{
-    return (unsigned char)byte < 0x20 || byte == 0x7f;
+    to[kept] = '\0';
+    end_text(to, size, length);
 }
 
 /* Formatted twice, with a blank in place of the marks the second time: where the two differ is a
- * mark of the format; every other control character came with an argument, and is escaped. */
+ * mark of the format; whatever else a reader should not meet came with an argument, and is escaped.
+ */
 static void format_text(char *out, size_t size, const char *format, va_list arguments)
 {
     enum { ROOM = 1024 };
-    char blank_format[ROOM], marked[ROOM], blank[ROOM];
+    char blank_format[ROOM], marked[ROOM], blank[ROOM], safe[ROOM * PHL_ESCAPE_SIZE];
     va_list again;
     copy_text(blank_format, sizeof blank_format, format);
     for (char *at = blank_format; *at != '\0'; at++) {
-        *at = is_control(*at) ? ' ' : *at;
+        *at = *at == PHL_MARK_BEGIN[0] || *at == PHL_MARK_END[0] ? ' ' : *at;
     }
     va_copy(again, arguments);
     (void)vsnprintf(marked, sizeof marked, format, arguments);
     (void)vsnprintf(blank, sizeof blank, blank_format, again);
     va_end(again);
-    size_t used = 0;
-    for (size_t i = 0; marked[i] != '\0' && used + 1 < size; i++) {
-        if (!is_control(marked[i]) || marked[i] != blank[i]) {
-            out[used++] = marked[i];
-        } else if (used + 4 < size) {
-            used += (size_t)snprintf(out + used, size - used, "\\x%02x", (unsigned char)marked[i]);
-        } else {
-            break;
+    size_t used = 0, step = 1, length = strlen(marked);
+    for (size_t i = 0; i < length; i += step) {
+        size_t escaped = phl_text_escape(marked + i, length - i, safe + used, &step);
+        if (escaped == 0 || marked[i] != blank[i]) {
+            memcpy(safe + used, marked + i, step);
         }
+        used += escaped == 0 || marked[i] != blank[i] ? step : escaped;
     }
-    out[used] = '\0';
+    safe[used] = '\0';
+    copy_text(out, size, safe);
 }
 
 char *phl_remedy(char *out, size_t size, const char *format, ...)

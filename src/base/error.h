@@ -26,8 +26,8 @@ typedef struct phl_position {
 } phl_position;
 
 /* Fill *error (if not NULL) and return status.  remedy may be NULL; where it holds foreign text, it
- * is made by phl_remedy.  Control characters in what the format inserts are shown as \xNN, so that
- * the marks above can come from the format alone. */
+ * is made by phl_remedy.  What the format inserts is escaped (phl_text_escape), so that the marks
+ * above can come from the format alone. */
 phl_status phl_raise(phl_error *error, phl_status status, const char *remedy, const char *format,
                      ...) PHL_PRINTF(4, 5);
 

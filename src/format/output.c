@@ -3,15 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "base/memory.h"
+#include "base/placing.h"
 #include "base/text.h"
 
 enum { BUFFER_SIZE = 1 << 18, ZSTD_LEVEL = 3 };
@@ -19,11 +17,10 @@ enum { BUFFER_SIZE = 1 << 18, ZSTD_LEVEL = 3 };
 enum compression { PLAIN, GZIP, ZSTD };
 
 struct phl_output {
-    char *name;      /* for messages */
-    char *target;    /* final path; NULL when written directly */
-    char *temporary; /* path being written; NULL once in place */
-    int file;        /* descriptor; -1 for memory */
-    bool created;    /* a plain file of our own, written in place */
+    char *name; /* for messages */
+    phl_placing placing;
+    int file;     /* descriptor; -1 for memory */
+    bool created; /* a plain file of our own, written where it stays */
     phl_text memory;
 
     char *buffer; /* text on its way to the compressor or the file */
@@ -79,70 +76,13 @@ static phl_status start_compression(phl_output *output, const char *path, phl_er
     return PHL_OK;
 }
 
-/* Where the bytes go in the end: behind symbolic links, and NULL if the path is no regular file. */
-static phl_status find_target(const char *path, char **target, mode_t *mode, phl_error *error)
-{
-    struct stat info;
-    *mode = 0;
-    *target = NULL;
-    if (stat(path, &info) != 0) {
-        *target = phl_copy_text(path, strlen(path), error);
-        return *target == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    }
-    if (S_ISDIR(info.st_mode)) {
-        phl_position position = {path, 0, 0};
-        return phl_raise_at(error, PHL_ERR_WRITE, position, "give the name of a file",
-                            "cannot write: it is a folder");
-    }
-    if (S_ISREG(info.st_mode)) {
-        *mode = info.st_mode & 07777;
-        char *real = realpath(path, NULL);
-        if (real == NULL) {
-            return phl_raise_errno(error, PHL_ERR_WRITE, errno, path, "cannot write");
-        }
-        *target = real;
-    }
-    return PHL_OK;
-}
-
-/* A new file beside the target: same folder, so that it can be renamed into place. */
-static phl_status open_temporary(phl_output *output, mode_t mode, phl_error *error)
-{
-    size_t size = strlen(output->target) + 48;
-    output->temporary = phl_alloc(size, 1, error);
-    if (output->temporary == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    const char *slash = strrchr(output->target, '/');
-    int folder = slash == NULL ? 0 : (int)(slash - output->target + 1);
-    const char *name = output->target + folder;
-    for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        (void)snprintf(output->temporary, size, "%.*s.%.200s.%ld-%u.tmp", folder, output->target,
-                       name, (long)getpid(), attempt);
-        output->file = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (output->file >= 0) {
-            if (mode != 0) {
-                (void)fchmod(output->file, mode); /* keep the old file's permissions */
-            }
-            return PHL_OK;
-        }
-        if (errno != EEXIST) {
-            break;
-        }
-    }
-    int cause = errno;
-    phl_free(output->temporary);
-    output->temporary = NULL;
-    return phl_raise_errno(error, PHL_ERR_WRITE, cause, output->name, "cannot write");
-}
-
 static phl_status make(const char *name, phl_output **output, phl_error *error)
 {
     phl_output *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
-    made->file = -1;
+    made->file = made->placing.file = -1;
     made->name = phl_copy_text(name, strlen(name), error);
     made->buffer = made->name == NULL ? NULL : phl_alloc(BUFFER_SIZE, 1, error);
     if (made->buffer == NULL) {
@@ -169,16 +109,8 @@ phl_status phl_output_open(const char *path, phl_output **output, phl_error *err
     if (standard) {
         made->file = STDOUT_FILENO;
     } else {
-        mode_t mode = 0;
-        status = find_target(path, &made->target, &mode, error);
-        if (status == PHL_OK && made->target != NULL) {
-            status = open_temporary(made, mode, error);
-        } else if (status == PHL_OK) {
-            made->file = open(path, O_WRONLY | O_CLOEXEC);
-            if (made->file < 0) {
-                status = phl_raise_errno(error, PHL_ERR_WRITE, errno, path, "cannot write");
-            }
-        }
+        status = phl_placing_open(&made->placing, made->name, error);
+        made->file = made->placing.file;
         if (status == PHL_OK) {
             status = start_compression(made, path, error);
         }
@@ -306,10 +238,11 @@ phl_status phl_output_string(phl_output *output, const char *string, phl_error *
 phl_status phl_output_json_string(phl_output *output, const char *bytes, size_t length,
                                   phl_error *error)
 {
-    size_t plain = 0;
-    while (plain < length && (unsigned char)bytes[plain] >= 0x20 && bytes[plain] != '"' &&
-           bytes[plain] != '\\') {
-        plain++;
+    char escape[PHL_ESCAPE_SIZE];
+    size_t plain = 0, step;
+    while (plain < length &&
+           phl_text_escape_json(bytes + plain, length - plain, escape, &step) == 0) {
+        plain += step;
     }
     phl_status status;
     if (plain == length) { /* nothing to escape: no detour through a buffer */
@@ -342,20 +275,16 @@ phl_status phl_output_number(phl_output *output, uint64_t number, phl_error *err
 phl_status phl_output_commit(phl_output *output, phl_error *error)
 {
     phl_status status = flush(output, true, error);
-    if (status != PHL_OK || output->file < 0 || (output->target == NULL && !output->created)) {
+    if (status != PHL_OK || output->file < 0) {
         return status;
     }
-    if (output->target != NULL && fsync(output->file) != 0) {
-        return phl_raise_errno(error, PHL_ERR_WRITE, errno, output->name, "cannot write");
+    if (!output->created) {
+        return phl_placing_commit(&output->placing, PHL_PLACING_REPLACES, error);
     }
     int closed = close(output->file);
     output->file = -1;
-    if (closed != 0 || (output->target != NULL && rename(output->temporary, output->target) != 0)) {
-        return phl_raise_errno(error, PHL_ERR_WRITE, errno, output->name, "cannot write");
-    }
-    phl_free(output->temporary);
-    output->temporary = NULL;
-    return PHL_OK;
+    return closed == 0 ? PHL_OK
+                       : phl_raise_errno(error, PHL_ERR_WRITE, errno, output->name, "cannot write");
 }
 
 char *phl_output_take(phl_output *output, size_t *length)
@@ -371,12 +300,10 @@ void phl_output_close(phl_output *output)
     if (output == NULL) {
         return;
     }
-    if (output->file >= 0 && output->file != STDOUT_FILENO) {
+    if (output->created && output->file >= 0) {
         (void)close(output->file);
     }
-    if (output->temporary != NULL) {
-        (void)unlink(output->temporary);
-    }
+    phl_placing_close(&output->placing);
     if (output->zlib_made) {
         (void)deflateEnd(&output->zlib);
     }
@@ -384,8 +311,6 @@ void phl_output_close(phl_output *output)
     phl_text_clear(&output->memory);
     phl_free(output->packed);
     phl_free(output->buffer);
-    phl_free(output->temporary);
-    phl_free(output->target);
     phl_free(output->name);
     phl_free(output);
 }

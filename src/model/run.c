@@ -64,18 +64,6 @@ void phl_run_free(phl_run *run)
     phl_free(run);
 }
 
-phl_status phl_model_add_draw(phl_model *model, const phl_draw *draw, phl_error *error)
-{
-    phl_status status = phl_grow(&model->draws, &model->draw_capacity, model->n_draws + 1,
-                                 sizeof *model->draws, error);
-    if (status != PHL_OK) {
-        phl_params_free(draw->params);
-        return status;
-    }
-    model->draws[model->n_draws++] = *draw;
-    return PHL_OK;
-}
-
 phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *error)
 {
     phl_status status =
@@ -177,50 +165,4 @@ const phl_model *phl_run_model(const phl_run *run, size_t index)
 int phl_run_find_class(const phl_run *run, const char *name)
 {
     return phl_alphabet_find(&run->classes, name, strlen(name));
-}
-
-size_t phl_model_draws(const phl_model *model)
-{
-    return model->n_draws;
-}
-
-uint64_t phl_model_trees(const phl_model *model)
-{
-    return model->trees;
-}
-
-size_t phl_model_best_draw(const phl_model *model)
-{
-    size_t best = 0;
-    for (size_t d = 1; d < model->n_draws; d++) {
-        if (model->draws[d].log_joint > model->draws[best].log_joint) {
-            best = d;
-        }
-    }
-    return best;
-}
-
-uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot)
-{
-    const phl_params *params = draw < model->n_draws ? model->draws[draw].params : NULL;
-    if (params == NULL || params->mode_of_slot == NULL || slot < 1 || slot > params->slots) {
-        return 0;
-    }
-    uint32_t number = params->mode_of_slot[slot];
-    return number == 0 ? 1 : params->modes[number - 1].size;
-}
-
-double phl_model_log_likelihood(const phl_model *model)
-{
-    return model->n_draws == 0 ? 0.0 : model->draws[phl_model_best_draw(model)].log_likelihood;
-}
-
-phl_stop_reason phl_model_stop_reason(const phl_model *model)
-{
-    return model->stop_reason;
-}
-
-size_t phl_model_iterations(const phl_model *model)
-{
-    return (size_t)model->iterations;
 }

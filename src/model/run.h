@@ -8,28 +8,6 @@
 #include "forest/alphabet.h"
 #include "model/params.h"
 
-/* Parameters to predict with, and where they come from. */
-typedef struct phl_draw {
-    phl_params *params;
-    uint32_t chain;     /* chain or restart */
-    uint64_t iteration; /* of the chain */
-    double log_likelihood;
-    double log_joint; /* Gibbs: log p(x, Q, c | lambda0); EM: the objective */
-} phl_draw;
-
-enum { PHL_MOVE_TYPES = 4 };
-
-typedef struct phl_trace_row {
-    uint32_t class_index, chain;
-    uint64_t iteration; /* iterations done before these figures; EM: 0 is the random start */
-    double temperature, log_likelihood, log_joint, seconds;
-    uint32_t active;   /* active slots; 0 where it means nothing */
-    uint32_t sum_size; /* sum of k over the eligible slots; 0 where it means nothing */
-    /* Moves tried and changes made in this iteration: reassign, split, merge, carry (blocked
-     * sampler); states, sizes (the paper's). */
-    uint32_t tried[PHL_MOVE_TYPES], changed[PHL_MOVE_TYPES];
-} phl_trace_row;
-
 struct phl_model {
     const struct phl_run *run; /* that it belongs to */
     uint32_t class_index;
@@ -59,8 +37,8 @@ struct phl_run {
     size_t n_meta, meta_capacity;
     phl_meta *meta;
     size_t n_trace, trace_capacity;
-    phl_trace_row *trace;
-    phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
+    phl_trace_row *trace; /* by class, chain and iteration; no iteration twice */
+    phl_forest *forest;   /* trained on, to be stored with the run; owned, may be NULL */
 };
 
 /* An empty run over copies of the alphabets; per_class: one model a class name, else one model. */
@@ -70,7 +48,13 @@ phl_status phl_run_create(phl_kind kind, uint32_t states, uint32_t slots,
 
 /* Takes over draw->params, on failure too. */
 phl_status phl_model_add_draw(phl_model *model, const phl_draw *draw, phl_error *error);
+/* Rows come in the order of the trace, or phl_trace_order is called behind the last one. */
 phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *error);
+/* Puts the rows in order, whatever order they came in; of an iteration that came twice the later
+ * row stays (trace.c). */
+phl_status phl_trace_order(phl_run *run, phl_error *error);
+/* All rows of a class, by chain and iteration. */
+const phl_trace_row *phl_trace_of_class(const phl_model *model, size_t *n);
 /* Set (or set anew) a fact about the run; value is copied. */
 phl_status phl_run_set_meta(phl_run *run, const char *key, const char *value, phl_error *error);
 

@@ -160,7 +160,7 @@ static phl_status read_dtype(phl_database *database, sqlite3_stmt *statement, ph
     if (status != PHL_OK) {
         return status;
     }
-    for (int i = PHL_BYTES; i <= PHL_FLOAT64; i++) {
+    for (int i = PHL_UINT8; i <= PHL_FLOAT64; i++) {
         if (strcmp(name, dtypes[i].name) == 0) {
             *dtype = (phl_dtype)i;
             return PHL_OK;
@@ -208,10 +208,10 @@ static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, ph
         return phl_database_damaged(database, error, "array %s has no checksum", entry->name);
     }
     memcpy(entry->checksum, checksum, PHL_SHA256_SIZE);
-    if ((uint64_t)length > database->budget) {
-        return phl_database_damaged(database, error, "its arrays are larger than the file");
+    status = phl_database_spend(database, (uint64_t)length, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    database->budget -= (uint64_t)length;
     entry->slot = (uint32_t)slot;
     entry->part = (uint32_t)part;
     entry->length = (uint64_t)length;
@@ -223,14 +223,14 @@ static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, ph
     return status;
 }
 
-phl_status phl_directory_read(phl_database *database, const char *table, const char *select,
+phl_status phl_directory_read(phl_database *database, phl_schema_number table,
                               phl_directory *directory, phl_error *error)
 {
     sqlite3_stmt *statement = NULL;
     bool row = false;
     memset(directory, 0, sizeof *directory);
     directory->table = table;
-    phl_status status = phl_database_prepare(database, select, &statement, error);
+    phl_status status = phl_schema_select(database, table, NULL, &statement, error);
     while (status == PHL_OK &&
            (status = phl_database_step(database, statement, &row, error)) == PHL_OK && row) {
         status = phl_grow(&directory->entries, &directory->capacity, directory->count + 1,
@@ -247,7 +247,8 @@ phl_status phl_directory_read(phl_database *database, const char *table, const c
         directory->count++;
         if (directory->count > 1 &&
             compare(entry - 1, entry->owner, entry->name, entry->slot, entry->part) >= 0) {
-            status = phl_database_damaged(database, error, "table %s is out of order", table);
+            status = phl_database_damaged(database, error, "table %s is out of order",
+                                          phl_schema_of(table)->name);
         }
     }
     (void)sqlite3_finalize(statement);
@@ -304,16 +305,17 @@ uint64_t phl_directory_bytes(const phl_directory *directory, const phl_entry *fi
  * ------------------------------------------------------------------------------------------- */
 
 /* One part into elements `done` and on. */
-static phl_status read_part(const phl_database *database, const char *table, const phl_entry *entry,
-                            const phl_array *array, size_t done, unsigned char *piece,
-                            phl_error *error)
+static phl_status read_part(const phl_database *database, phl_schema_number table,
+                            const phl_entry *entry, const phl_array *array, size_t done,
+                            unsigned char *piece, phl_error *error)
 {
     sqlite3_blob *blob = NULL;
     size_t width = phl_dtype_width(array->dtype);
     phl_sha256 sha;
     unsigned char checksum[PHL_SHA256_SIZE];
     phl_sha256_init(&sha);
-    int code = sqlite3_blob_open(database->db, "main", table, "data", entry->rowid, 0, &blob);
+    int code = sqlite3_blob_open(database->db, "main", phl_schema_of(table)->name, "data",
+                                 entry->rowid, 0, &blob);
     if (code == SQLITE_OK && (uint64_t)sqlite3_blob_bytes(blob) != entry->length) {
         code = SQLITE_CORRUPT;
     }
@@ -362,7 +364,9 @@ phl_status phl_array_read(const phl_database *database, const phl_directory *dir
     uint32_t part = 0;
     const phl_entry *entry = first;
     do {
-        if (entry->part != part++ || entry->length % width != 0 || entry->dtype != array->dtype ||
+        uint64_t left = (uint64_t)(count - done) * width;
+        uint64_t expected = left < PHL_ARRAY_PART ? left : PHL_ARRAY_PART;
+        if (entry->part != part++ || entry->length != expected || entry->dtype != array->dtype ||
             strcmp(entry->shape, shape) != 0) {
             status = phl_database_damaged(database, error, "the parts of %s do not fit together",
                                           array->name);

@@ -6,12 +6,9 @@
 #ifndef PHL_STORE_ARRAYS_H
 #define PHL_STORE_ARRAYS_H
 
-#include "base/sha256.h"
-#include "store/database.h"
+#include "store/schema.h"
 
 #define PHL_ARRAY_PART ((size_t)1 << 26)
-
-typedef enum phl_dtype { PHL_BYTES = 1, PHL_INT32, PHL_UINT32, PHL_UINT64, PHL_FLOAT64 } phl_dtype;
 
 const char *phl_dtype_name(phl_dtype dtype); /* "uint8", "int32", ... */
 size_t phl_dtype_width(phl_dtype dtype);     /* bytes an element */
@@ -52,14 +49,14 @@ typedef struct phl_entry {
 
 /* All rows, ascending by owner, name, slot and part. */
 typedef struct phl_directory {
-    const char *table;
+    phl_schema_number table;
     size_t count, capacity;
     phl_entry *entries;
 } phl_directory;
 
-/* `select` is PHL_SELECT_TENSOR or PHL_SELECT_FOREST.  Takes the bytes of all arrays from the
- * database's budget.  To be cleared on failure too. */
-phl_status phl_directory_read(phl_database *database, const char *table, const char *select,
+/* Of the table tensor, forest or checkpoint.  Takes the bytes of all arrays from the database's
+ * budget.  To be cleared on failure too. */
+phl_status phl_directory_read(phl_database *database, phl_schema_number table,
                               phl_directory *directory, phl_error *error);
 void phl_directory_clear(phl_directory *directory);
 

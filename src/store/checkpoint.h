@@ -13,7 +13,7 @@
 
 /* ---- The state of a task as arrays: checkpoint.c --------------------------------------------- */
 
-/* Owner of the arrays of a task, as PHL_SELECT_CHECKPOINT gives it. */
+/* Owner of the arrays of a task, as phl_schema_select gives it. */
 static inline int64_t phl_checkpoint_owner(size_t class_index, size_t chain)
 {
     return (int64_t)((uint64_t)class_index << 32 | (uint64_t)chain);
@@ -40,8 +40,9 @@ typedef struct phl_run_writer {
     bool is_open;
     phl_database database;
     sqlite3_stmt *trace, *model, *tensor, *forget, *checkpoint, *progress;
-    int64_t n_traces, n_models; /* rows in the file */
-    phl_trace_digest traced;
+    sqlite3_stmt *digested[PHL_SCHEMA_TABLES]; /* rows that are new or go, of tables that change */
+    int64_t n_traces, n_models;                /* rows in the file */
+    phl_digest digests[PHL_SECTIONS];          /* as they stand in the file */
 } phl_run_writer;
 
 /* Go on with an existing file, whose lock the writer holds. */

@@ -56,6 +56,8 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
     phl_position position = {database->name, 0, 0};
     int cause = sqlite3_system_errno(database->db);
     switch (code & 0xff) {
+    case SQLITE_INTERRUPT: /* count_steps */
+        return phl_database_damaged(database, error, "it holds more than its size allows");
     case SQLITE_NOMEM:
         return phl_raise(error, PHL_ERR_MEMORY, "use a machine with more memory",
                          "not enough memory for the run file");
@@ -66,7 +68,7 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
     default:
         break;
     }
-    if (database->writing) {
+    if (database->writing && (code & 0xff) != SQLITE_CORRUPT) {
         return raise_writing(database, code, error);
     }
     switch (code & 0xff) {
@@ -150,6 +152,8 @@ phl_status phl_database_create(const char *file, const char *name, phl_database 
     memset(database, 0, sizeof *database);
     database->name = name;
     database->writing = true;
+    database->format = PHL_RUN_FORMAT;
+    database->budget = database->steps = UINT64_MAX;
     phl_status status = open_file(file, SQLITE_OPEN_READWRITE, database, error);
     if (status == PHL_OK) {
         /* No journal: the file counts only once it is complete and in place. */
@@ -161,10 +165,7 @@ phl_status phl_database_create(const char *file, const char *name, phl_database 
                        PHL_RUN_APPLICATION_ID, PHL_RUN_FORMAT);
         status = phl_database_execute(database, settings, error);
     }
-    for (size_t i = 0; status == PHL_OK && i < PHL_SCHEMA_TABLES; i++) {
-        status = phl_database_execute(database, phl_schema[i].sql, error);
-    }
-    return status;
+    return status == PHL_OK ? phl_schema_create(database, error) : status;
 }
 
 phl_status phl_database_commit(phl_database *database, phl_error *error)
@@ -211,9 +212,51 @@ static uint32_t big_endian(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* Called by SQLite every thousand steps. */
+static int count_steps(void *context)
+{
+    phl_database *database = context;
+    if (database->steps == UINT64_MAX) {
+        return 0;
+    }
+    if (database->steps == 0) {
+        return 1; /* SQLITE_INTERRUPT */
+    }
+    database->steps--;
+    return 0;
+}
+
+/* What the bytes that are really there, those of the file (as check_header left them) and of the
+ * log, can hold.  Every row is read twice, to digest it and to use it, and takes fewer than two
+ * steps a byte each time. */
+static void set_budget(phl_database *database)
+{
+    const char *name = sqlite3_db_filename(database->db, "main");
+    uint64_t size = database->budget;
+    struct stat info;
+    if (name != NULL && stat(sqlite3_filename_wal(name), &info) == 0) {
+        size += (uint64_t)info.st_size;
+    }
+    database->budget = 2 * size + 65536;
+    database->steps = 4 * size / 1000 + 1000;
+    sqlite3_progress_handler(database->db, 1000, count_steps, database);
+}
+
+phl_status phl_database_spend(phl_database *database, uint64_t bytes, phl_error *error)
+{
+    if (database->budget == UINT64_MAX) {
+        return PHL_OK;
+    }
+    if (bytes > database->budget) {
+        return phl_database_damaged(database, error, "it holds more than its size allows");
+    }
+    database->budget -= bytes;
+    return PHL_OK;
+}
+
 /* What the first bytes say, before SQLite looks at them: is it a run, of which format, complete?
  * They are read through SQLite's own descriptor; closing another one would drop its locks. */
-static phl_status check_header(const phl_database *database, bool *logged, phl_error *error)
+static phl_status check_header(phl_database *database, bool *logged, phl_error *error)
 {
     phl_position position = {database->name, 0, 0};
     sqlite3_file *file = NULL;
@@ -260,6 +303,8 @@ static phl_status check_header(const phl_database *database, bool *logged, phl_e
     if (format == 0) {
         return phl_database_damaged(database, error, "it has no format version");
     }
+    database->format = format;
+    database->budget = (uint64_t)size;
     return PHL_OK;
 }
 
@@ -282,6 +327,9 @@ static phl_status open_checked(const char *path, phl_database *database, phl_err
     if (status == PHL_OK && logged && !phl_database_has_log(database)) {
         phl_database_close(database);
         status = open_file(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, database, error);
+    }
+    if (status == PHL_OK) {
+        set_budget(database);
     }
     return status;
 }
@@ -328,53 +376,6 @@ static phl_status distrust(phl_database *database, phl_error *error)
                                 error);
 }
 
-static phl_status check_schema(phl_database *database, phl_error *error)
-{
-    sqlite3_stmt *statement = NULL;
-    phl_status status = phl_database_prepare(
-        database, "SELECT type, sql FROM sqlite_schema WHERE name = ?1", &statement, error);
-    for (size_t i = 0; status == PHL_OK && i < PHL_SCHEMA_TABLES; i++) {
-        bool row = false;
-        (void)sqlite3_bind_text(statement, 1, phl_schema[i].name, -1, SQLITE_STATIC);
-        status = phl_database_step(database, statement, &row, error);
-        if (status != PHL_OK) {
-            break;
-        }
-        const char *type = row ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-        const char *sql = row ? (const char *)sqlite3_column_text(statement, 1) : NULL;
-        if (type == NULL || sql == NULL || strcmp(type, "table") != 0 ||
-            strcmp(sql, phl_schema[i].sql) != 0) {
-            status = phl_database_damaged(database, error, "table %s is %s", phl_schema[i].name,
-                                          row ? "not as it should be" : "missing");
-        }
-        (void)sqlite3_reset(statement);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-/* The bytes of the database as SQLite sees it, write-ahead log included. */
-static phl_status set_budget(phl_database *database, phl_error *error)
-{
-    static const char *const pragmas[] = {"PRAGMA page_count", "PRAGMA page_size"};
-    int64_t values[2] = {0, 0};
-    phl_status status = PHL_OK;
-    for (int i = 0; status == PHL_OK && i < 2; i++) {
-        sqlite3_stmt *statement = NULL;
-        bool row = false;
-        status = phl_database_prepare(database, pragmas[i], &statement, error);
-        if (status == PHL_OK) {
-            status = phl_database_step(database, statement, &row, error);
-        }
-        if (status == PHL_OK) {
-            values[i] = row ? sqlite3_column_int64(statement, 0) : 0;
-        }
-        (void)sqlite3_finalize(statement);
-    }
-    database->budget = (uint64_t)values[0] * (uint64_t)values[1];
-    return status;
-}
-
 /* What can be told before SQLite opens it. */
 static phl_status check_file(const char *path, phl_error *error)
 {
@@ -408,10 +409,7 @@ phl_status phl_database_open(const char *path, phl_database *database, phl_error
     if (status == PHL_OK) {
         status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
     }
-    if (status == PHL_OK) {
-        status = check_schema(database, error);
-    }
-    return status == PHL_OK ? set_budget(database, error) : status;
+    return status == PHL_OK ? phl_schema_check(database, error) : status;
 }
 
 phl_status phl_database_open_writing(const char *path, phl_database *database, phl_error *error)
@@ -427,16 +425,15 @@ phl_status phl_database_open_writing(const char *path, phl_database *database, p
         status = check_header(database, &logged, error);
     }
     if (status == PHL_OK) {
+        set_budget(database);
         status = distrust(database, error);
     }
     if (status == PHL_OK) {
-        status = check_schema(database, error);
-    }
-    if (status == PHL_OK) {
-        status = set_budget(database, error);
+        status = phl_schema_check(database, error);
     }
     if (status == PHL_OK) {
         database->writing = true;
+        database->budget = database->steps = UINT64_MAX; /* ours, or looked through */
         status = phl_database_execute(
             database, NO_JOURNAL_FILE "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
             error);

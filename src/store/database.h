@@ -1,7 +1,7 @@
-/* database.h - the SQLite database that a run is: schema, opening, errors in plain words, digests.
+/* database.h - the SQLite database that a run is: opening, statements, errors in plain words.
  *
- * The schema and the digests are described for users in docs/run-file.md.  A database is used by
- * one thread at a time.
+ * A database is used by one thread at a time.  A file that is opened is not trusted: whatever it
+ * holds, reading it takes time and memory in proportion to its size.
  */
 #ifndef PHL_STORE_DATABASE_H
 #define PHL_STORE_DATABASE_H
@@ -12,14 +12,17 @@
 #include "base/sha256.h"
 
 #define PHL_RUN_APPLICATION_ID 0x50484c4du /* "PHLM" */
-#define PHL_RUN_FORMAT 1u                  /* user_version */
+#define PHL_RUN_FORMAT 2u                  /* user_version */
 
 typedef struct phl_database {
     sqlite3 *db;
     const char *name; /* file as the user calls it, for messages; borrowed */
     bool writing;
-    uint64_t budget; /* reading: bytes of text and blobs that may still be taken; a file whose rows
-                        share their pages would otherwise unfold to any size */
+    uint32_t format;
+    /* Of a file that is not trusted: bytes of text and blobs, and thousands of steps of SQLite's
+     * machine, that may still be spent.  A file whose rows share their pages would otherwise unfold
+     * to any size.  UINT64_MAX: no end. */
+    uint64_t budget, steps;
 } phl_database;
 
 /* Make an empty run of an empty file and begin the one transaction it is written in. */
@@ -38,6 +41,8 @@ phl_status phl_database_open_writing(const char *path, phl_database *database, p
 phl_status phl_database_begin(const phl_database *database, phl_error *error);
 /* Commit what was begun, or take it back when `status` is a failure.  Returns the first failure. */
 phl_status phl_database_end(const phl_database *database, phl_status status, phl_error *error);
+/* Take bytes that are there to be read off the budget; damage when it is spent. */
+phl_status phl_database_spend(phl_database *database, uint64_t bytes, phl_error *error);
 /* Does a write-ahead log lie beside the file (behind symbolic links)? */
 bool phl_database_has_log(const phl_database *database);
 /* Fold the write-ahead log back into the one file; put off as long as somebody reads. */
@@ -72,61 +77,5 @@ phl_status phl_column_real(const phl_database *database, sqlite3_stmt *statement
 /* Valid UTF-8 without NUL, terminated, until the next step.  Where `optional`, NULL gives NULL. */
 phl_status phl_column_text(phl_database *database, sqlite3_stmt *statement, int column,
                            bool optional, const char **text, size_t *length, phl_error *error);
-
-/* ---- What is read, in the order it is digested in ------------------------------------------- */
-
-#define PHL_SELECT_META "SELECT key, value FROM meta ORDER BY key"
-#define PHL_SELECT_LABEL "SELECT id, name FROM label ORDER BY id"
-#define PHL_SELECT_CLASS                                                                           \
-    "SELECT id, name, trees, weight, iterations, stop_reason FROM class ORDER BY id"
-#define PHL_SELECT_MODEL                                                                           \
-    "SELECT id, class, chain, iteration, kind, soft, log_likelihood, log_joint FROM model "        \
-    "ORDER BY id"
-#define PHL_SELECT_TENSOR                                                                          \
-    "SELECT model, name, slot, part, dtype, shape, checksum, rowid, length(data) FROM tensor "     \
-    "ORDER BY model, name, slot, part"
-#define PHL_TRACE_COLUMNS                                                                          \
-    "SELECT id, class, chain, iteration, temperature, log_likelihood, log_joint, seconds, "        \
-    "active, sum_size, moves FROM trace "
-#define PHL_SELECT_TRACE PHL_TRACE_COLUMNS "ORDER BY id"
-#define PHL_SELECT_TRACE_FROM PHL_TRACE_COLUMNS "WHERE id >= ?1 ORDER BY id"
-#define PHL_SELECT_FOREST                                                                          \
-    "SELECT 0, name, 0, part, dtype, shape, checksum, rowid, length(data) FROM forest "            \
-    "ORDER BY name, part"
-
-#define PHL_SELECT_CHECKPOINT                                                                      \
-    "SELECT class << 32 | chain, name, slot, part, dtype, shape, checksum, rowid, length(data) "   \
-    "FROM checkpoint ORDER BY class, chain, name, slot, part"
-
-/* Digests of the parts of a run, each under its own key in meta: what models are made of, the
- * traces, the forest trained on, where training stood.  Rows are digested as they lie in the
- * database, so that writer and reader see the same; the bytes of arrays enter through their
- * checksums. */
-typedef enum phl_run_part {
-    PHL_PART_MODELS,
-    PHL_PART_TRACE,
-    PHL_PART_FOREST,
-    PHL_PART_CHECKPOINT,
-    PHL_RUN_PARTS
-} phl_run_part;
-
-#define PHL_DIGEST_SIZE 65 /* 64 hexadecimal digits and a NUL */
-const char *phl_part_key(phl_run_part part);
-phl_status phl_part_digest(const phl_database *database, phl_run_part part,
-                           char hex[PHL_DIGEST_SIZE], phl_error *error);
-/* Writing: put the digest into meta, once everything else is there. */
-phl_status phl_part_seal(const phl_database *database, phl_run_part part, phl_error *error);
-/* Reading: compare it. */
-phl_status phl_part_verify(const phl_database *database, phl_run_part part, phl_error *error);
-
-/* The digest of the traces while they grow: a call takes in the rows from number `next` on and puts
- * the digest into meta.  Start with a zeroed struct. */
-typedef struct phl_trace_digest {
-    phl_sha256 sha;
-    int64_t next;
-    bool begun;
-} phl_trace_digest;
-phl_status phl_trace_digest_seal(const phl_database *database, phl_trace_digest *running,
-                                 phl_error *error);
 
 #endif

@@ -1,66 +1,45 @@
 /* draw_store.c - the parameters of one draw as tensors; see run_file.h.
  *
- * Tensors have the shapes of `show --json`, whatever the layout in memory: emission is [C][M + 1]
- * with the unseen symbol last.  A hard mode is an int32 tensor `partition` [C + 1] of its slot.
+ * Names, types and shapes are those of model/tensor.c, whatever the layout in memory.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "model/tensor.h"
 #include "store/run_file.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Shapes
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status append_shape(phl_text *shape, const size_t *sizes, size_t count, phl_error *error)
+/* "[3,10]", terminated, in place of what `text` held. */
+static phl_status write_shape(const phl_tensor *tensor, phl_text *text, phl_error *error)
 {
-    phl_status status = phl_text_append(shape, "[", 1, error);
-    for (size_t i = 0; status == PHL_OK && i < count; i++) {
-        status = phl_text_append_format(shape, error, i > 0 ? ",%zu" : "%zu", sizes[i]);
+    text->length = 0;
+    phl_status status = phl_text_append(text, "[", 1, error);
+    for (size_t a = 0; status == PHL_OK && a < tensor->n_axes; a++) {
+        status = phl_text_append_format(text, error, a > 0 ? ",%zu" : "%zu", tensor->shape[a]);
     }
-    return status == PHL_OK ? phl_text_append(shape, "]", 2, error) : status; /* and a NUL */
+    return status == PHL_OK ? phl_text_append(text, "]", 2, error) : status; /* and a NUL */
 }
 
-static phl_status append_core_shape(const phl_params *params, phl_text *shape, phl_error *error)
+/* All axes but the last one lie behind each other. */
+static phl_array array_of(const phl_tensor *tensor)
 {
-    phl_status status = phl_text_append(shape, "[", 1, error);
-    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
-        status = phl_text_append_format(shape, error, "%u,", params->modes[a].size);
+    size_t last = tensor->n_axes - 1, rows = 1;
+    for (size_t a = 0; a < last; a++) {
+        rows *= tensor->shape[a];
     }
-    if (status == PHL_OK) {
-        status = phl_text_append_format(shape, error, "%u]", params->states);
-    }
-    return status == PHL_OK ? phl_text_append(shape, "", 1, error) : status;
-}
-
-phl_status phl_table_shape(const phl_params *params, const phl_table *table, phl_text *shape,
-                           phl_error *error)
-{
-    if (strcmp(table->name, "core") == 0) {
-        return append_core_shape(params, shape, error);
-    }
-    if (strcmp(table->name, "transition") == 0) {
-        size_t sizes[] = {params->slots, table->rows / params->slots, table->columns};
-        return append_shape(shape, sizes, 3, error);
-    }
-    if (strcmp(table->name, "switch") == 0 || strcmp(table->name, "root") == 0 ||
-        strcmp(table->name, "root_kind") == 0) {
-        return append_shape(shape, &table->columns, 1, error);
-    }
-    size_t sizes[] = {table->rows, table->columns};
-    return append_shape(shape, sizes, 2, error);
-}
-
-static phl_status partition_shape(uint32_t states, phl_text *shape, phl_error *error)
-{
-    size_t size = (size_t)states + 1;
-    return append_shape(shape, &size, 1, error);
-}
-
-static phl_array array_of_table(const phl_table *table)
-{
-    phl_array array = {table->name, table->slot,    PHL_FLOAT64,       table->data,
-                       table->rows, table->columns, table->row_stride, table->column_stride};
+    phl_array array = {.name = tensor->name,
+                       .slot = tensor->slot,
+                       .dtype = tensor->dtype,
+                       .data = (void *)tensor->data,
+                       .rows = rows,
+                       .columns = tensor->shape[last],
+                       .row_stride = last > 0 ? tensor->strides[last - 1] : tensor->shape[last],
+                       .column_stride = tensor->strides[last]};
     return array;
 }
 
@@ -72,27 +51,12 @@ phl_status phl_draw_write(const phl_database *database, sqlite3_stmt *insert, in
                           const phl_params *params, phl_error *error)
 {
     phl_text shape = {NULL, 0, 0};
-    phl_table table;
+    phl_tensor tensor;
     phl_status status = PHL_OK;
     (void)sqlite3_bind_int64(insert, 8, model);
-    for (size_t i = 0; status == PHL_OK && phl_params_table(params, i, &table); i++) {
-        phl_array array = array_of_table(&table);
-        shape.length = 0;
-        status = phl_table_shape(params, &table, &shape, error);
-        if (status == PHL_OK) {
-            status = phl_array_write(database, insert, &array, shape.bytes, error);
-        }
-    }
-    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        if (mode->block == NULL) {
-            continue; /* soft: its matrix is one of the tables */
-        }
-        phl_array array =
-            phl_array_flat("partition", PHL_INT32, mode->block, (size_t)params->states + 1);
-        array.slot = mode->slot;
-        shape.length = 0;
-        status = partition_shape(params->states, &shape, error);
+    for (size_t i = 0; status == PHL_OK && phl_tensor_of(params, i, &tensor); i++) {
+        phl_array array = array_of(&tensor);
+        status = write_shape(&tensor, &shape, error);
         if (status == PHL_OK) {
             status = phl_array_write(database, insert, &array, shape.bytes, error);
         }
@@ -138,23 +102,22 @@ static phl_status read_partition(const phl_database *database, const phl_directo
                                  const phl_entry *entry, uint32_t states, phl_mode *mode,
                                  phl_error *error)
 {
-    phl_text shape = {NULL, 0, 0};
+    char shape[32];
     size_t values = (size_t)states + 1;
+    (void)snprintf(shape, sizeof shape, "[%zu]", values);
     if (phl_directory_bytes(directory, entry) != values * sizeof *mode->block) {
         return phl_database_damaged(database, error, "a partition of another size");
     }
     mode->block = phl_alloc(values, sizeof *mode->block, error);
-    phl_status status =
-        mode->block == NULL ? PHL_ERR_MEMORY : partition_shape(states, &shape, error);
+    phl_status status = mode->block == NULL ? PHL_ERR_MEMORY : PHL_OK;
     if (status == PHL_OK) {
         phl_array array = phl_array_flat("partition", PHL_INT32, mode->block, values);
         array.slot = entry->slot;
-        status = phl_array_read(database, directory, entry->owner, &array, shape.bytes, error);
+        status = phl_array_read(database, directory, entry->owner, &array, shape, error);
     }
     if (status == PHL_OK) {
         status = count_blocks(database, mode->block, states, &mode->size, error);
     }
-    phl_text_clear(&shape);
     return status;
 }
 
@@ -209,16 +172,19 @@ static bool sizes_fit(const phl_draw_kind *kind, const phl_mode *modes, uint32_t
            2 * stored + 1024;
 }
 
+/* Partitions are there already. */
 static phl_status read_tables(const phl_database *database, const phl_directory *directory,
                               int64_t model, phl_params *params, phl_error *error)
 {
     phl_text shape = {NULL, 0, 0};
-    phl_table table;
+    phl_tensor tensor;
     phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && phl_params_table(params, i, &table); i++) {
-        phl_array array = array_of_table(&table);
-        shape.length = 0;
-        status = phl_table_shape(params, &table, &shape, error);
+    for (size_t i = 0; status == PHL_OK && phl_tensor_of(params, i, &tensor); i++) {
+        phl_array array = array_of(&tensor);
+        if (tensor.dtype == PHL_INT32) {
+            continue;
+        }
+        status = write_shape(&tensor, &shape, error);
         if (status == PHL_OK) {
             status = phl_array_read(database, directory, model, &array, shape.bytes, error);
         }

@@ -37,10 +37,10 @@ phl_status phl_forest_store(const phl_database *database, const phl_forest *fore
         size_t rows, columns;
     } arrays[] = {
         {"shared", PHL_INT32, &shared, 1, 1},
-        {"labels", PHL_BYTES, forest->labels.arena, forest->labels.arena_used, 1},
-        {"classes", PHL_BYTES, forest->classes.arena, forest->classes.arena_used, 1},
-        {"files", PHL_BYTES, forest->files.arena, forest->files.arena_used, 1},
-        {"ids", PHL_BYTES, forest->ids.arena, forest->ids.arena_used, 1},
+        {"labels", PHL_UINT8, forest->labels.arena, forest->labels.arena_used, 1},
+        {"classes", PHL_UINT8, forest->classes.arena, forest->classes.arena_used, 1},
+        {"files", PHL_UINT8, forest->files.arena, forest->files.arena_used, 1},
+        {"ids", PHL_UINT8, forest->ids.arena, forest->ids.arena_used, 1},
         {"label", PHL_INT32, forest->label, n, 1},
         {"leaf_slot", PHL_UINT32, forest->leaf_slot, n, 1},
         {"first_link", PHL_UINT64, forest->first_link, n + 1, 1},
@@ -133,7 +133,7 @@ static phl_status load_names(struct loader *loader, const char *name, phl_alphab
 {
     char *bytes = NULL;
     size_t size = 0;
-    phl_status status = load(loader, name, PHL_BYTES, 1, false, &bytes, &size, error);
+    phl_status status = load(loader, name, PHL_UINT8, 1, false, &bytes, &size, error);
     if (status == PHL_OK && size > 0 && bytes[size - 1] != '\0') {
         status = phl_database_damaged(loader->database, error, "%s are cut short", name);
     }
@@ -328,11 +328,11 @@ phl_status phl_forest_load(phl_database *database, phl_forest **forest, phl_erro
 {
     phl_directory directory;
     phl_forest *made = NULL;
-    phl_status status = phl_part_verify(database, PHL_PART_FOREST, error);
+    phl_status status = phl_section_verify(database, PHL_SECTION_FOREST, error);
     if (status != PHL_OK) {
         return status;
     }
-    status = phl_directory_read(database, "forest", PHL_SELECT_FOREST, &directory, error);
+    status = phl_directory_read(database, PHL_TABLE_FOREST, &directory, error);
     if (status == PHL_OK && directory.count > 0) {
         struct loader loader = {database, &directory, {NULL, 0, 0}};
         made = phl_alloc_zero(1, sizeof *made, error);

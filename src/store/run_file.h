@@ -6,9 +6,9 @@
 #ifndef PHL_STORE_RUN_FILE_H
 #define PHL_STORE_RUN_FILE_H
 
-#include "base/text.h"
 #include "model/run.h"
 #include "store/arrays.h"
+#include "store/section.h"
 
 /* Facts that are fields of struct phl_run, not of its meta. */
 #define PHL_KEY_MODEL "model"
@@ -25,10 +25,10 @@ bool phl_key_is_reserved(const char *key);
 #define PHL_INSERT_TRACE "INSERT INTO trace VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
 
 /* Everything into empty tables, with digests; `forest` may be NULL. */
-phl_status phl_run_write(const phl_database *database, const phl_run *run, const phl_forest *forest,
+phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_forest *forest,
                          phl_error *error);
 /* Classes, draws and traces anew, in the order of the run, with digests; the rest stays. */
-phl_status phl_run_rewrite(const phl_database *database, const phl_run *run, phl_error *error);
+phl_status phl_run_rewrite(phl_database *database, const phl_run *run, phl_error *error);
 /* A row of the table model and its tensors, through PHL_INSERT_MODEL and PHL_INSERT_TENSOR. */
 phl_status phl_model_write(const phl_database *database, sqlite3_stmt *insert,
                            sqlite3_stmt *insert_tensor, int64_t id, size_t class_index,
@@ -47,16 +47,12 @@ void phl_run_unlock(int *lock); /* fine on -1 */
 /* phl_run_save with a forest of the caller's (or NULL), and with what `more` (or NULL) writes in
  * the same transaction.  *lock is the lock on the file that is replaced, or -1; on success it is
  * the lock on the new one. */
-typedef phl_status (*phl_more_fn)(const phl_database *database, void *context, phl_error *error);
+typedef phl_status (*phl_more_fn)(phl_database *database, void *context, phl_error *error);
 phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, phl_more_fn more,
                              void *context, const char *path, bool replace, int *lock,
                              phl_error *error);
 
 /* ---- One draw: draw_store.c ------------------------------------------------------------------ */
-
-/* Shape of a table as stored and shown, "[3,10]", terminated, appended to `shape`. */
-phl_status phl_table_shape(const phl_params *params, const phl_table *table, phl_text *shape,
-                           phl_error *error);
 
 #define PHL_INSERT_TENSOR                                                                          \
     "INSERT INTO tensor (model, name, slot, part, dtype, shape, checksum, data) "                  \

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/run_file.h"
+#include "base/text.h"
+#include "model/run.h"
+#include "model/tensor.h"
 
 /* The writer carries its first failure along, so that each call need not be looked at. */
 struct writer {
@@ -69,122 +71,117 @@ static void put_number(struct writer *writer, double number)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Tables
+ * Tensors
  * ------------------------------------------------------------------------------------------- */
 
-/* Columns `first` and on of one row, as a list. */
-static void put_row(struct writer *writer, const phl_table *table, size_t row, size_t first,
-                    size_t count)
+static void put_element(struct writer *writer, const phl_tensor *tensor, size_t at)
 {
-    put(writer, "[");
-    for (size_t c = first; c < first + count; c++) {
-        put(writer, c > first ? "," : "");
-        put_number(writer, table->data[row * table->row_stride + c * table->column_stride]);
+    if (tensor->dtype == PHL_INT32) {
+        put_count(writer, (uint64_t)((const int32_t *)tensor->data)[at]);
+    } else {
+        put_number(writer, ((const double *)tensor->data)[at]);
     }
-    put(writer, "]");
 }
 
-/* Rows `first` and on, as a list of lists. */
-static void put_rows(struct writer *writer, const phl_table *table, size_t first, size_t count,
-                     size_t columns)
+/* Lists in lists, one for each axis: every list along the last axis begins those that it is the
+ * first element of, and ends those that it is the last of. */
+static void put_lists(struct writer *writer, const phl_tensor *tensor)
 {
-    put(writer, "[");
-    for (size_t r = first; r < first + count; r++) {
-        put(writer, r > first ? "," : "");
-        put_row(writer, table, r, 0, columns);
+    size_t last = tensor->n_axes - 1, rows = 1;
+    for (size_t a = 0; a < last; a++) {
+        rows *= tensor->shape[a];
     }
-    put(writer, "]");
-}
-
-/* [slots][rows a slot][columns] */
-static void put_transition(struct writer *writer, const phl_table *table, size_t slots)
-{
-    size_t rows = table->rows / slots;
-    put(writer, "[");
-    for (size_t l = 0; l < slots; l++) {
-        put(writer, l > 0 ? "," : "");
-        put_rows(writer, table, l * rows, rows, table->columns);
-    }
-    put(writer, "]");
-}
-
-/* The last column of emission belongs to the unseen symbol. */
-static void put_emission(struct writer *writer, const phl_table *table)
-{
-    size_t labels = table->columns - 1;
-    put_rows(writer, table, 0, table->rows, labels);
-    put(writer, ",\n\"unseen\":[");
-    for (size_t j = 0; j < table->rows; j++) {
-        put(writer, j > 0 ? "," : "");
-        put_number(writer, table->data[j * table->row_stride + labels * table->column_stride]);
-    }
-    put(writer, "]");
-}
-
-static void put_core(struct writer *writer, const phl_params *params, const phl_table *table)
-{
-    phl_text shape = {NULL, 0, 0};
-    if (writer->status == PHL_OK) {
-        writer->status = phl_table_shape(params, table, &shape, writer->error);
-    }
-    put(writer, "{\"shape\":");
-    put(writer, writer->status == PHL_OK ? shape.bytes : "");
-    put(writer, ",\"data\":[");
-    for (size_t r = 0; r < table->rows; r++) {
-        for (size_t c = 0; c < table->columns; c++) {
-            put(writer, r + c > 0 ? "," : "");
-            put_number(writer, table->data[r * table->row_stride + c * table->column_stride]);
+    for (size_t r = 0; r < rows; r++) {
+        size_t at = 0, rest = r, begun = 0, ended = 0;
+        bool first = true, end = true;
+        for (size_t a = last; a-- > 0;) {
+            size_t index = rest % tensor->shape[a];
+            rest /= tensor->shape[a];
+            at += index * tensor->strides[a];
+            first = first && index == 0;
+            end = end && index + 1 == tensor->shape[a];
+            begun += first;
+            ended += end;
+        }
+        put(writer, r > 0 ? "," : "");
+        for (size_t i = 0; i <= begun; i++) {
+            put(writer, "[");
+        }
+        for (size_t c = 0; c < tensor->shape[last]; c++) {
+            put(writer, c > 0 ? "," : "");
+            put_element(writer, tensor, at + c * tensor->strides[last]);
+        }
+        for (size_t i = 0; i <= ended; i++) {
+            put(writer, "]");
         }
     }
-    put(writer, "]}");
-    phl_text_clear(&shape);
+}
+
+/* The last column belongs to the unseen symbol. */
+static void put_emission(struct writer *writer, const phl_tensor *tensor)
+{
+    phl_tensor labels = *tensor, unseen = *tensor;
+    labels.shape[1]--;
+    unseen.n_axes = 1;
+    unseen.data = (const double *)tensor->data + labels.shape[1] * tensor->strides[1];
+    put_lists(writer, &labels);
+    put(writer, ",\n\"unseen\":");
+    put_lists(writer, &unseen);
+}
+
+/* With as many axes as there are active slots, lists in lists would be hard to read back. */
+static void put_core(struct writer *writer, const phl_tensor *tensor)
+{
+    phl_tensor flat = *tensor;
+    flat.n_axes = flat.shape[0] = flat.strides[0] = 1;
+    put(writer, "{\"shape\":[");
+    for (size_t a = 0; a < tensor->n_axes; a++) {
+        put(writer, a > 0 ? "," : "");
+        put_count(writer, tensor->shape[a]);
+        flat.shape[0] *= tensor->shape[a];
+    }
+    put(writer, "],\"data\":");
+    put_lists(writer, &flat);
+    put(writer, "}");
 }
 
 /* Active slots: their partitions, or mode matrices when soft. */
 static void put_modes(struct writer *writer, const phl_params *params)
 {
+    phl_tensor tensor;
+    bool any = false;
     put(writer, params->soft ? ",\n\"mode\":[" : ",\n\"partition\":[");
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        put(writer, a > 0 ? ",{\"slot\":" : "{\"slot\":");
-        put_count(writer, mode->slot);
-        if (mode->matrix != NULL) {
-            phl_table matrix = {
-                "mode",     mode->slot, mode->matrix, (size_t)params->states + 1, mode->size,
-                mode->size, 1};
-            put(writer, ",\"matrix\":");
-            put_rows(writer, &matrix, 0, matrix.rows, matrix.columns);
-        } else {
-            put(writer, ",\"blocks\":[");
-            for (uint32_t q = 0; q <= params->states; q++) {
-                put(writer, q > 0 ? "," : "");
-                put_count(writer, mode->block[q]);
-            }
-            put(writer, "]");
+    for (size_t i = 0; phl_tensor_of(params, i, &tensor); i++) {
+        if (tensor.slot > 0) {
+            put(writer, any ? ",{\"slot\":" : "{\"slot\":");
+            put_count(writer, tensor.slot);
+            put(writer, params->soft ? ",\"matrix\":" : ",\"blocks\":");
+            put_lists(writer, &tensor);
+            put(writer, "}");
+            any = true;
         }
-        put(writer, "}");
     }
     put(writer, "]");
 }
 
-static void put_table(struct writer *writer, const phl_params *params, const phl_table *table)
+static void put_tensor(struct writer *writer, const phl_params *params, const phl_tensor *tensor)
 {
-    if (strcmp(table->name, "core") == 0) {
+    bool core = strcmp(tensor->name, "core") == 0;
+    if (tensor->slot > 0) {
+        return; /* listed slot by slot, before the core */
+    }
+    if (core) {
         put_modes(writer, params);
     }
     put(writer, ",\n\"");
-    put(writer, table->name);
+    put(writer, tensor->name);
     put(writer, "\":");
-    if (strcmp(table->name, "emission") == 0) {
-        put_emission(writer, table);
-    } else if (strcmp(table->name, "transition") == 0) {
-        put_transition(writer, table, params->slots);
-    } else if (strcmp(table->name, "core") == 0) {
-        put_core(writer, params, table);
-    } else if (strcmp(table->name, "prior") == 0 || strcmp(table->name, "shape_prior") == 0) {
-        put_rows(writer, table, 0, table->rows, table->columns);
+    if (core) {
+        put_core(writer, tensor);
+    } else if (strcmp(tensor->name, "emission") == 0) {
+        put_emission(writer, tensor);
     } else {
-        put_row(writer, table, 0, 0, table->columns);
+        put_lists(writer, tensor);
     }
 }
 
@@ -194,15 +191,13 @@ static void put_table(struct writer *writer, const phl_params *params, const phl
 
 static void put_draw(struct writer *writer, const phl_draw *draw)
 {
-    phl_table table;
+    phl_tensor tensor;
     put(writer, "{\"chain\":");
     put_count(writer, draw->chain);
     put(writer, ",\"iteration\":");
     put_count(writer, draw->iteration);
-    for (size_t i = 0; phl_params_table(draw->params, i, &table); i++) {
-        if (strcmp(table.name, "mode") != 0) { /* these are listed slot by slot */
-            put_table(writer, draw->params, &table);
-        }
+    for (size_t i = 0; phl_tensor_of(draw->params, i, &tensor); i++) {
+        put_tensor(writer, draw->params, &tensor);
     }
     put(writer, "}");
 }

@@ -89,7 +89,7 @@ static phl_status read_meta(phl_database *database, struct gathered *gathered, p
     sqlite3_stmt *select = NULL;
     bool row = false;
     gathered->per_class = -1;
-    phl_status status = phl_database_prepare(database, PHL_SELECT_META, &select, error);
+    phl_status status = phl_schema_select(database, PHL_TABLE_META, NULL, &select, error);
     while (status == PHL_OK &&
            (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
         const char *key = NULL, *value = NULL;
@@ -144,7 +144,7 @@ static phl_status read_labels(phl_database *database, struct gathered *gathered,
 {
     sqlite3_stmt *select = NULL;
     bool row = false;
-    phl_status status = phl_database_prepare(database, PHL_SELECT_LABEL, &select, error);
+    phl_status status = phl_schema_select(database, PHL_TABLE_LABEL, NULL, &select, error);
     while (status == PHL_OK &&
            (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
         size_t next = gathered->labels.count;
@@ -212,7 +212,7 @@ static phl_status read_classes(phl_database *database, struct gathered *gathered
 {
     sqlite3_stmt *select = NULL;
     bool row = false;
-    phl_status status = phl_database_prepare(database, PHL_SELECT_CLASS, &select, error);
+    phl_status status = phl_schema_select(database, PHL_TABLE_CLASS, NULL, &select, error);
     while (status == PHL_OK &&
            (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
         status = read_class(database, select, gathered, error);
@@ -297,10 +297,9 @@ static phl_status read_draws(phl_database *database, phl_run *run, phl_error *er
     phl_directory directory;
     sqlite3_stmt *select = NULL;
     bool row = false;
-    phl_status status =
-        phl_directory_read(database, "tensor", PHL_SELECT_TENSOR, &directory, error);
+    phl_status status = phl_directory_read(database, PHL_TABLE_TENSOR, &directory, error);
     if (status == PHL_OK) {
-        status = phl_database_prepare(database, PHL_SELECT_MODEL, &select, error);
+        status = phl_schema_select(database, PHL_TABLE_MODEL, NULL, &select, error);
     }
     for (size_t id = 0;
          status == PHL_OK &&
@@ -401,13 +400,13 @@ static phl_status read_trace(phl_database *database, phl_run *run, phl_error *er
 {
     sqlite3_stmt *select = NULL;
     bool row = false;
-    phl_status status = phl_database_prepare(database, PHL_SELECT_TRACE, &select, error);
+    phl_status status = phl_schema_select(database, PHL_TABLE_TRACE, NULL, &select, error);
     while (status == PHL_OK &&
            (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
         status = read_trace_row(database, select, run, error);
     }
     (void)sqlite3_finalize(select);
-    return status;
+    return status == PHL_OK ? phl_trace_order(run, error) : status;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -418,9 +417,12 @@ static phl_status read_run(phl_database *database, phl_run **run, phl_error *err
 {
     struct gathered gathered;
     memset(&gathered, 0, sizeof gathered);
-    phl_status status = phl_part_verify(database, PHL_PART_MODELS, error);
+    phl_status status = phl_section_check(database, error);
     if (status == PHL_OK) {
-        status = phl_part_verify(database, PHL_PART_TRACE, error);
+        status = phl_section_verify(database, PHL_SECTION_MODELS, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_section_verify(database, PHL_SECTION_TRACE, error);
     }
     if (status == PHL_OK) {
         status = read_meta(database, &gathered, error);

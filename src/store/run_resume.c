@@ -214,7 +214,7 @@ static phl_status restore_task(struct resumption *r, phl_task *task, phl_error *
  * kill goes on to the same end. */
 static phl_status announce(struct resumption *r, const phl_run *run, phl_error *error)
 {
-    const phl_database *database = &r->writer.database;
+    phl_database *database = &r->writer.database;
     sqlite3_stmt *update = NULL;
     phl_status status = phl_database_begin(database, error);
     if (status != PHL_OK) {
@@ -232,7 +232,8 @@ static phl_status announce(struct resumption *r, const phl_run *run, phl_error *
             phl_database_execute(database, "UPDATE class SET stop_reason = 'interrupted'", error);
     }
     if (status == PHL_OK) {
-        status = phl_part_seal(database, PHL_PART_MODELS, error);
+        status = phl_section_renew(database, PHL_SECTION_MODELS,
+                                   &r->writer.digests[PHL_SECTION_MODELS], error);
     }
     return phl_database_end(database, status, error);
 }
@@ -306,20 +307,25 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
     if (status == PHL_OK) {
         status = phl_database_open(r->path, &r->database, error);
     }
+    if (status == PHL_OK && r->database.format != PHL_RUN_FORMAT) {
+        return raise_here(r, error, PHL_ERR_FORMAT,
+                          "its models can be used; resume with that version, or train anew",
+                          "the run was written by an earlier version, whose checkpoints this one "
+                          "does not read");
+    }
     *finished = status == PHL_OK && !r->extended && is_finished(r->known);
     if (status != PHL_OK || *finished) {
         return status;
     }
-    status = phl_part_verify(&r->database, PHL_PART_CHECKPOINT, error);
+    status = phl_section_verify(&r->database, PHL_SECTION_CHECKPOINT, error);
     if (status == PHL_OK) {
-        status = phl_directory_read(&r->database, "checkpoint", PHL_SELECT_CHECKPOINT,
-                                    &r->directory, error);
+        status = phl_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
     }
     if (status == PHL_OK && r->directory.count == 0) {
         status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
                             "the run holds no checkpoint to go on from");
     }
-    return status;
+    return status == PHL_OK ? phl_schema_walk(&r->database, error) : status;
 }
 
 static phl_status go_on(struct resumption *r, const phl_resume_options *options, phl_run **run,

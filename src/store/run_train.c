@@ -39,10 +39,25 @@ static phl_status prepare(phl_run_writer *writer, phl_error *error)
         {PHL_INSERT_CHECKPOINT, &writer->checkpoint},
         {"UPDATE class SET iterations = ?2 WHERE id = ?1", &writer->progress},
     };
+    static const struct {
+        phl_schema_number table;
+        const char *where;
+    } digested[] = {
+        {PHL_TABLE_CLASS, "id = ?1"},
+        {PHL_TABLE_MODEL, "id = ?1"},
+        {PHL_TABLE_TENSOR, "model = ?1"},
+        {PHL_TABLE_TRACE, "id >= ?1"},
+        {PHL_TABLE_CHECKPOINT, "class = ?1 AND chain = ?2"},
+    };
     phl_status status = PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < sizeof statements / sizeof *statements; i++) {
         status = phl_database_prepare(&writer->database, statements[i].sql, statements[i].statement,
                                       error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < sizeof digested / sizeof *digested; i++) {
+        phl_schema_number table = digested[i].table;
+        status = phl_schema_select(&writer->database, table, digested[i].where,
+                                   &writer->digested[table], error);
     }
     return status;
 }
@@ -54,6 +69,10 @@ static void unprepare(phl_run_writer *writer)
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
         (void)sqlite3_finalize(*statements[i]);
         *statements[i] = NULL;
+    }
+    for (int i = 0; i < PHL_SCHEMA_TABLES; i++) {
+        (void)sqlite3_finalize(writer->digested[i]);
+        writer->digested[i] = NULL;
     }
 }
 
@@ -71,6 +90,10 @@ phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error)
     if (status == PHL_OK) {
         status = count_rows(database, "SELECT count(*) FROM model", &writer->n_models, error);
     }
+    for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
+        status =
+            phl_section_digest(database, (phl_section)section, &writer->digests[section], error);
+    }
     return status;
 }
 
@@ -84,50 +107,108 @@ void phl_run_writer_close(phl_run_writer *writer)
     phl_run_unlock(&writer->lock);
 }
 
+/* Rows enter a digest, or leave it before they change. */
+static phl_status digest_rows(phl_run_writer *writer, phl_schema_number table, int64_t first,
+                              int64_t second, bool leave, phl_error *error)
+{
+    phl_section section = table == PHL_TABLE_TRACE        ? PHL_SECTION_TRACE
+                          : table == PHL_TABLE_CHECKPOINT ? PHL_SECTION_CHECKPOINT
+                                                          : PHL_SECTION_MODELS;
+    sqlite3_stmt *select = writer->digested[table];
+    (void)sqlite3_bind_int64(select, 1, first);
+    if (sqlite3_bind_parameter_count(select) > 1) {
+        (void)sqlite3_bind_int64(select, 2, second);
+    }
+    phl_digest *digest = &writer->digests[section];
+    return leave ? phl_digest_remove(&writer->database, table, select, digest, error)
+                 : phl_digest_add(&writer->database, table, select, digest, error);
+}
+
+static phl_status write_traces(phl_run_writer *writer, const phl_task *task, phl_error *error)
+{
+    int64_t first = writer->n_traces;
+    phl_status status = PHL_OK;
+    for (size_t i = task->trace_saved; status == PHL_OK && i < task->n_trace; i++) {
+        status = phl_trace_write(&writer->database, writer->trace, writer->n_traces++,
+                                 &task->trace[i], error);
+    }
+    return status == PHL_OK ? digest_rows(writer, PHL_TABLE_TRACE, first, 0, false, error) : status;
+}
+
+static phl_status write_draws(phl_run_writer *writer, const phl_task *task, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
+        int64_t id = writer->n_models++;
+        status = phl_model_write(&writer->database, writer->model, writer->tensor, id,
+                                 task->class_index, &task->draws[i], error);
+        if (status == PHL_OK) {
+            status = digest_rows(writer, PHL_TABLE_MODEL, id, 0, false, error);
+        }
+        if (status == PHL_OK) {
+            status = digest_rows(writer, PHL_TABLE_TENSOR, id, 0, false, error);
+        }
+    }
+    return status;
+}
+
+/* The checkpoint of a task in place of the one before. */
 static phl_status write_state(phl_run_writer *writer, const phl_task *task,
                               const phl_task_state *state, phl_error *error)
 {
     const phl_database *database = &writer->database;
-    (void)sqlite3_bind_int64(writer->forget, 1, (sqlite3_int64)task->class_index);
-    (void)sqlite3_bind_int64(writer->forget, 2, (sqlite3_int64)task->chain);
-    phl_status status = phl_database_run(database, writer->forget, error);
+    int64_t class_index = (int64_t)task->class_index, chain = (int64_t)task->chain;
+    phl_status status = digest_rows(writer, PHL_TABLE_CHECKPOINT, class_index, chain, true, error);
+    if (status == PHL_OK) {
+        (void)sqlite3_bind_int64(writer->forget, 1, class_index);
+        (void)sqlite3_bind_int64(writer->forget, 2, chain);
+        status = phl_database_run(database, writer->forget, error);
+    }
     if (status == PHL_OK) {
         status = phl_checkpoint_write(database, writer->checkpoint,
                                       phl_checkpoint_owner(task->class_index, task->chain), state,
                                       error);
     }
+    return status == PHL_OK
+               ? digest_rows(writer, PHL_TABLE_CHECKPOINT, class_index, chain, false, error)
+               : status;
+}
+
+static phl_status write_progress(phl_run_writer *writer, const phl_task *task,
+                                 const phl_task_state *state, phl_error *error)
+{
+    int64_t class_index = (int64_t)task->class_index;
+    phl_status status = digest_rows(writer, PHL_TABLE_CLASS, class_index, 0, true, error);
     if (status == PHL_OK) {
-        (void)sqlite3_bind_int64(writer->progress, 1, (sqlite3_int64)task->class_index);
+        (void)sqlite3_bind_int64(writer->progress, 1, class_index);
         (void)sqlite3_bind_int64(writer->progress, 2, (sqlite3_int64)state->iteration);
-        status = phl_database_run(database, writer->progress, error);
+        status = phl_database_run(&writer->database, writer->progress, error);
     }
-    return status;
+    return status == PHL_OK ? digest_rows(writer, PHL_TABLE_CLASS, class_index, 0, false, error)
+                            : status;
 }
 
 /* What is new of a task, within a transaction. */
 static phl_status write_news(phl_run_writer *writer, const phl_task *task,
                              const phl_task_state *state, phl_error *error)
 {
-    const phl_database *database = &writer->database;
-    phl_status status = PHL_OK;
-    for (size_t i = task->trace_saved; status == PHL_OK && i < task->n_trace; i++) {
-        status =
-            phl_trace_write(database, writer->trace, writer->n_traces++, &task->trace[i], error);
-    }
-    for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
-        status = phl_model_write(database, writer->model, writer->tensor, writer->n_models++,
-                                 task->class_index, &task->draws[i], error);
+    static const phl_section changed[] = {PHL_SECTION_MODELS, PHL_SECTION_TRACE,
+                                          PHL_SECTION_CHECKPOINT};
+    phl_status status = write_traces(writer, task, error);
+    if (status == PHL_OK) {
+        status = write_draws(writer, task, error);
     }
     if (status == PHL_OK) {
         status = write_state(writer, task, state, error);
     }
     if (status == PHL_OK) {
-        status = phl_trace_digest_seal(database, &writer->traced, error);
+        status = write_progress(writer, task, state, error);
     }
-    if (status == PHL_OK) {
-        status = phl_part_seal(database, PHL_PART_CHECKPOINT, error);
+    for (size_t i = 0; status == PHL_OK && i < sizeof changed / sizeof *changed; i++) {
+        status =
+            phl_section_seal(&writer->database, changed[i], &writer->digests[changed[i]], error);
     }
-    return status == PHL_OK ? phl_part_seal(database, PHL_PART_MODELS, error) : status;
+    return status;
 }
 
 /* Where there is something to go on from, say so. */
@@ -151,19 +232,22 @@ struct beginning {
     const phl_task_state *state;
 };
 
-static phl_status write_beginning(const phl_database *database, void *context, phl_error *error)
+static phl_status write_beginning(phl_database *database, void *context, phl_error *error)
 {
     const struct beginning *beginning = context;
     phl_run_writer *writer = beginning->writer;
     writer->database = *database;
     phl_status status = prepare(writer, error);
+    for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
+        status =
+            phl_section_digest(database, (phl_section)section, &writer->digests[section], error);
+    }
     if (status == PHL_OK) {
         status = write_news(writer, beginning->task, beginning->state, error);
     }
     unprepare(writer);
     memset(&writer->database, 0, sizeof writer->database); /* the caller's */
     writer->n_traces = writer->n_models = 0; /* counted again when the file is opened */
-    memset(&writer->traced, 0, sizeof writer->traced);
     return status;
 }
 
@@ -190,7 +274,7 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
     if (status != PHL_OK) { /* taken back; other tasks may still come */
         writer->n_traces = before.n_traces;
         writer->n_models = before.n_models;
-        writer->traced = before.traced;
+        memcpy(writer->digests, before.digests, sizeof writer->digests);
     }
     return suggest_resume(writer, status, error);
 }

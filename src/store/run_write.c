@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "store/run_file.h"
 
 bool phl_key_is_reserved(const char *key)
@@ -196,16 +197,7 @@ static phl_status write_trace(const phl_database *database, const phl_run *run, 
     return status;
 }
 
-static phl_status seal(const phl_database *database, phl_error *error)
-{
-    phl_status status = PHL_OK;
-    for (int part = 0; status == PHL_OK && part < PHL_RUN_PARTS; part++) {
-        status = phl_part_seal(database, (phl_run_part)part, error);
-    }
-    return status;
-}
-
-phl_status phl_run_write(const phl_database *database, const phl_run *run, const phl_forest *forest,
+phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_forest *forest,
                          phl_error *error)
 {
     static phl_status (*const writers[])(const phl_database *, const phl_run *, phl_error *) = {
@@ -217,10 +209,13 @@ phl_status phl_run_write(const phl_database *database, const phl_run *run, const
     if (status == PHL_OK && forest != NULL) {
         status = phl_forest_store(database, forest, error);
     }
-    return status == PHL_OK ? seal(database, error) : status;
+    for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
+        status = phl_section_renew(database, (phl_section)section, NULL, error);
+    }
+    return status;
 }
 
-phl_status phl_run_rewrite(const phl_database *database, const phl_run *run, phl_error *error)
+phl_status phl_run_rewrite(phl_database *database, const phl_run *run, phl_error *error)
 {
     phl_status status =
         phl_database_execute(database,
@@ -236,5 +231,8 @@ phl_status phl_run_rewrite(const phl_database *database, const phl_run *run, phl
     if (status == PHL_OK) {
         status = write_trace(database, run, error);
     }
-    return status == PHL_OK ? seal(database, error) : status;
+    if (status == PHL_OK) {
+        status = phl_section_renew(database, PHL_SECTION_MODELS, NULL, error);
+    }
+    return status == PHL_OK ? phl_section_renew(database, PHL_SECTION_TRACE, NULL, error) : status;
 }

@@ -1,92 +1,50 @@
-/* schema.h - the tables of a run file, format 1; described in docs/run-file.md.
+/* schema.h - the tables of a run file, formats 1 and 2; described in docs/run-file.md.
  *
- * SQLite keeps these texts in the file, and a file with others is refused: a table that is really a
- * view, or has generated columns, is never run.
+ * SQLite keeps the texts of CREATE in the file, and a file with others is refused: a table that is
+ * really a view, or has generated columns, is never run.
  */
 #ifndef PHL_STORE_SCHEMA_H
 #define PHL_STORE_SCHEMA_H
 
+#include "store/database.h"
+
+typedef enum phl_schema_number {
+    PHL_TABLE_META,
+    PHL_TABLE_LABEL,
+    PHL_TABLE_CLASS,
+    PHL_TABLE_MODEL,
+    PHL_TABLE_TENSOR,
+    PHL_TABLE_TRACE,
+    PHL_TABLE_FOREST,
+    PHL_TABLE_CHECKPOINT,
+    PHL_TABLE_SECTION, /* not in format 1 */
+    PHL_SCHEMA_TABLES
+} phl_schema_number;
+
+/* Rows are always read by `select` and `order`; the first `digested` columns enter the digest.  In
+ * tables of arrays a row number and the length of the data follow behind them. */
 typedef struct phl_schema_table {
     const char *name;
-    const char *sql;
+    const char *create;
+    const char *select, *order;
+    int digested;
 } phl_schema_table;
+const phl_schema_table *phl_schema_of(phl_schema_number number);
 
-/* Names without NUL and sizes of arrays come first, bytes last: SQLite then finds the small columns
- * without reading the large one. */
-static const phl_schema_table phl_schema[] = {
-    {"meta", "CREATE TABLE meta (\n"
-             "    key TEXT NOT NULL PRIMARY KEY,\n"
-             "    value TEXT NOT NULL\n"
-             ") STRICT, WITHOUT ROWID"},
-    {"label", "CREATE TABLE label (\n"
-              "    id INTEGER PRIMARY KEY,\n"
-              "    name TEXT NOT NULL UNIQUE\n"
-              ") STRICT"},
-    {"class", "CREATE TABLE class (\n"
-              "    id INTEGER PRIMARY KEY,\n"
-              "    name TEXT UNIQUE,\n"
-              "    trees INTEGER NOT NULL,\n"
-              "    weight REAL NOT NULL,\n"
-              "    iterations INTEGER NOT NULL,\n"
-              "    stop_reason TEXT NOT NULL\n"
-              ") STRICT"},
-    {"model", "CREATE TABLE model (\n"
-              "    id INTEGER PRIMARY KEY,\n"
-              "    class INTEGER NOT NULL REFERENCES class (id),\n"
-              "    chain INTEGER NOT NULL,\n"
-              "    iteration INTEGER NOT NULL,\n"
-              "    kind TEXT NOT NULL,\n"
-              "    soft INTEGER NOT NULL,\n"
-              "    log_likelihood REAL,\n"
-              "    log_joint REAL\n"
-              ") STRICT"},
-    {"tensor", "CREATE TABLE tensor (\n"
-               "    model INTEGER NOT NULL REFERENCES model (id),\n"
-               "    name TEXT NOT NULL,\n"
-               "    slot INTEGER NOT NULL,\n"
-               "    part INTEGER NOT NULL,\n"
-               "    dtype TEXT NOT NULL,\n"
-               "    shape TEXT NOT NULL,\n"
-               "    checksum BLOB NOT NULL,\n"
-               "    data BLOB NOT NULL,\n"
-               "    PRIMARY KEY (model, name, slot, part)\n"
-               ") STRICT"},
-    {"trace", "CREATE TABLE trace (\n"
-              "    id INTEGER PRIMARY KEY,\n"
-              "    class INTEGER NOT NULL REFERENCES class (id),\n"
-              "    chain INTEGER NOT NULL,\n"
-              "    iteration INTEGER NOT NULL,\n"
-              "    temperature REAL,\n"
-              "    log_likelihood REAL,\n"
-              "    log_joint REAL,\n"
-              "    seconds REAL,\n"
-              "    active INTEGER NOT NULL,\n"
-              "    sum_size INTEGER NOT NULL,\n"
-              "    moves TEXT\n"
-              ") STRICT"},
-    {"forest", "CREATE TABLE forest (\n"
-               "    name TEXT NOT NULL,\n"
-               "    part INTEGER NOT NULL,\n"
-               "    dtype TEXT NOT NULL,\n"
-               "    shape TEXT NOT NULL,\n"
-               "    checksum BLOB NOT NULL,\n"
-               "    data BLOB NOT NULL,\n"
-               "    PRIMARY KEY (name, part)\n"
-               ") STRICT"},
-    {"checkpoint", "CREATE TABLE checkpoint (\n"
-                   "    class INTEGER NOT NULL REFERENCES class (id),\n"
-                   "    chain INTEGER NOT NULL,\n"
-                   "    name TEXT NOT NULL,\n"
-                   "    slot INTEGER NOT NULL,\n"
-                   "    part INTEGER NOT NULL,\n"
-                   "    dtype TEXT NOT NULL,\n"
-                   "    shape TEXT NOT NULL,\n"
-                   "    checksum BLOB NOT NULL,\n"
-                   "    data BLOB NOT NULL,\n"
-                   "    PRIMARY KEY (class, chain, name, slot, part)\n"
-                   ") STRICT"},
-};
+/* All tables, in an empty database. */
+phl_status phl_schema_create(const phl_database *database, phl_error *error);
 
-enum { PHL_SCHEMA_TABLES = sizeof phl_schema / sizeof *phl_schema };
+/* Are they there, exactly so and without indexes of somebody else's?  To be asked before anything
+ * else is read. */
+phl_status phl_schema_check(phl_database *database, phl_error *error);
+
+/* The rows of a table in order; `where`, a condition with parameters, may be NULL. */
+phl_status phl_schema_select(const phl_database *database, phl_schema_number number,
+                             const char *where, sqlite3_stmt **statement, phl_error *error);
+
+/* Before a file that others made is written to: what reading did not come across, indexes and the
+ * other order of some tables, is a tree as well and has no more rows.  SQLite would follow pages
+ * that point at each other for ever when it empties a table. */
+phl_status phl_schema_walk(phl_database *database, phl_error *error);
 
 #endif

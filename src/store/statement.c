@@ -77,11 +77,10 @@ phl_status phl_column_text(phl_database *database, sqlite3_stmt *statement, int 
         return phl_database_raise(database, SQLITE_NOMEM, error);
     }
     size_t bytes = (size_t)sqlite3_column_bytes(statement, column);
-    if (phl_utf8_check(found, bytes) != bytes || bytes > database->budget) {
+    if (phl_utf8_check(found, bytes) != bytes) {
         return raise_column(database, statement, column, error);
     }
-    database->budget -= bytes;
     *text = found;
     *length = bytes;
-    return PHL_OK;
+    return phl_database_spend(database, bytes, error);
 }

@@ -1,10 +1,9 @@
 /* diagnose.c - can a run be trusted?
  *
- * Contents: options and names, how the run was made, the order of its trace, the classes.
+ * Contents: options and names, how the run was made, the classes.
  */
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -94,55 +93,13 @@ static phl_plan read_plan(const phl_run *run)
     return plan;
 }
 
-/* ---- the order of its trace ---- */
-
-static int compare_rows(const void *a, const void *b)
-{
-    const phl_trace_row *x = *(const phl_trace_row *const *)a;
-    const phl_trace_row *y = *(const phl_trace_row *const *)b;
-    if (x->class_index != y->class_index) {
-        return x->class_index < y->class_index ? -1 : 1;
-    }
-    if (x->chain != y->chain) {
-        return x->chain < y->chain ? -1 : 1;
-    }
-    if (x->iteration != y->iteration) {
-        return x->iteration < y->iteration ? -1 : 1;
-    }
-    return (x > y) - (x < y);
-}
-
-/* Rows by class, chain and iteration, whatever order they were written in; of an iteration that is
- * there twice the later row. */
-static phl_status order_rows(const phl_run *run, const phl_trace_row ***rows, size_t *n,
-                             phl_error *error)
-{
-    const phl_trace_row **made = phl_alloc(run->n_trace, sizeof *made, error);
-    if (made == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < run->n_trace; i++) {
-        made[i] = &run->trace[i];
-    }
-    qsort(made, run->n_trace, sizeof *made, compare_rows);
-    *n = 0;
-    for (size_t i = 0; i < run->n_trace; i++) {
-        const phl_trace_row *next = i + 1 < run->n_trace ? made[i + 1] : NULL;
-        if (next == NULL || next->class_index != made[i]->class_index ||
-            next->chain != made[i]->chain || next->iteration != made[i]->iteration) {
-            made[(*n)++] = made[i];
-        }
-    }
-    *rows = made;
-    return PHL_OK;
-}
-
 /* ---- the classes ---- */
 
-static phl_status diagnose_class(const phl_model *model, const phl_plan *plan,
-                                 phl_rows_of_class rows, bool allow_few, phl_class_diagnosis *made,
-                                 phl_error *error)
+static phl_status diagnose_class(const phl_model *model, const phl_plan *plan, bool allow_few,
+                                 phl_class_diagnosis *made, phl_error *error)
 {
+    phl_rows_of_class rows = {0};
+    rows.rows = phl_trace_of_class(model, &rows.n);
     made->class_name = phl_run_class_name(model->run, model->class_index);
     made->stop_reason = model->stop_reason;
     made->spread = (double)NAN;
@@ -171,25 +128,15 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
     }
     phl_plan plan = read_plan(run);
     phl_diagnosis made = {.learner = plan.gibbs ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM};
-    const phl_trace_row **rows = NULL;
-    size_t n_rows = 0, begin = 0;
     made.classes = phl_alloc_zero(all ? run->n_models : 1, sizeof *made.classes, error);
-    status = made.classes == NULL ? PHL_ERR_MEMORY : order_rows(run, &rows, &n_rows, error);
+    status = made.classes == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < run->n_models; i++) {
-        size_t end = begin;
-        while (end < n_rows && rows[end]->class_index == i) {
-            end++;
-        }
         if (all || i == options->class_index) {
             phl_class_diagnosis *of_class = &made.classes[made.n_classes++];
-            status = diagnose_class(&run->models[i], &plan,
-                                    (phl_rows_of_class){rows + begin, end - begin},
-                                    options->allow_few, of_class, error);
+            status = diagnose_class(&run->models[i], &plan, options->allow_few, of_class, error);
             made.trouble = made.trouble || of_class->trouble;
         }
-        begin = end;
     }
-    phl_free(rows);
     if (status != PHL_OK) {
         phl_diagnosis_clear(&made);
         return status;

@@ -26,15 +26,15 @@ static phl_status list_chains(const phl_plan *plan, phl_rows_of_class rows,
 {
     size_t n = 0;
     for (size_t i = 0; i < rows.n; i++) {
-        n += i == 0 || rows.rows[i]->chain != rows.rows[i - 1]->chain;
+        n += i == 0 || rows.rows[i].chain != rows.rows[i - 1].chain;
     }
     made->chains = phl_alloc_zero(n, sizeof *made->chains, error);
     if (made->chains == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (size_t i = 0; i < rows.n; i++) {
-        const phl_trace_row *row = rows.rows[i];
-        if (i == 0 || row->chain != rows.rows[i - 1]->chain) {
+        const phl_trace_row *row = &rows.rows[i];
+        if (i == 0 || row->chain != rows.rows[i - 1].chain) {
             made->n_chains++;
         }
         phl_chain_diagnosis *chain = &made->chains[made->n_chains - 1];
@@ -96,8 +96,8 @@ static phl_status gather(const phl_plan *plan, phl_rows_of_class rows, phl_class
     size_t at = 0, compared = 0;
     for (size_t c = 0; c < made->n_chains; c++) {
         size_t taken = 0;
-        for (; at < rows.n && rows.rows[at]->chain == made->chains[c].chain; at++) {
-            const phl_trace_row *row = rows.rows[at];
+        for (; at < rows.n && rows.rows[at].chain == made->chains[c].chain; at++) {
+            const phl_trace_row *row = &rows.rows[at];
             if (!made->chains[c].compared || taken == n || !counts(plan, row)) {
                 continue;
             }

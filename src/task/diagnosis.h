@@ -16,7 +16,7 @@ typedef struct phl_plan {
 
 /* The rows of one class, ordered by chain and iteration. */
 typedef struct phl_rows_of_class {
-    const phl_trace_row *const *rows;
+    const phl_trace_row *rows;
     size_t n;
 } phl_rows_of_class;
 

@@ -314,7 +314,7 @@ phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool all
 static phl_status find_fall(phl_rows_of_class rows, phl_class_diagnosis *made, phl_error *error)
 {
     for (size_t i = 1; i < rows.n; i++) {
-        const phl_trace_row *before = rows.rows[i - 1], *row = rows.rows[i];
+        const phl_trace_row *before = &rows.rows[i - 1], *row = &rows.rows[i];
         if (before->chain == row->chain &&
             before->log_joint - row->log_joint > 1e-9 * fabs(before->log_joint)) {
             phl_text text = {0};

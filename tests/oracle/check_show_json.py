@@ -115,37 +115,38 @@ def value_bytes(value):
     return tag + struct.pack("<q", len(value)) + value
 
 
-def digest(run, tables):
-    sha = hashlib.sha256()
-    for name, query in tables:
-        sha.update(b"T" + struct.pack("<q", len(name)) + name.encode())
-        for row in run.execute(query):
-            if name == "meta" and row[0].startswith("digest"):
-                continue
-            for value in row:
-                sha.update(value_bytes(value))
-    return sha.hexdigest()
-
-
-def check_digests(run, meta):
-    demand(digest(run, [
-        ("meta", "SELECT key, value FROM meta ORDER BY key"),
-        ("label", "SELECT id, name FROM label ORDER BY id"),
-        ("class", "SELECT id, name, trees, weight, iterations, stop_reason FROM class ORDER BY id"),
+SECTIONS = {
+    "models": [
+        ("meta", "SELECT key, value FROM meta"),
+        ("label", "SELECT id, name FROM label"),
+        ("class", "SELECT id, name, trees, weight, iterations, stop_reason FROM class"),
         ("model", "SELECT id, class, chain, iteration, kind, soft, log_likelihood, log_joint "
-                  "FROM model ORDER BY id"),
-        ("tensor", "SELECT model, name, slot, part, dtype, shape, checksum FROM tensor "
-                   "ORDER BY model, name, slot, part")]) == meta["digest"], "digest")
-    demand(digest(run, [("trace", "SELECT id, class, chain, iteration, temperature, log_likelihood,"
-                                  " log_joint, seconds, active, sum_size, moves FROM trace "
-                                  "ORDER BY id")]) == meta["digest_trace"], "digest of traces")
-    demand(digest(run, [("forest", "SELECT 0, name, 0, part, dtype, shape, checksum FROM forest "
-                                   "ORDER BY name, part")]) == meta["digest_forest"],
-           "digest of the forest")
-    demand(digest(run, [("checkpoint", "SELECT class << 32 | chain, name, slot, part, dtype, shape, "
-                                       "checksum FROM checkpoint "
-                                       "ORDER BY class, chain, name, slot, part")])
-           == meta["digest_checkpoint"], "digest of the checkpoint")
+                  "FROM model"),
+        ("tensor", "SELECT model, name, slot, part, dtype, shape, checksum FROM tensor")],
+    "trace": [("trace", "SELECT id, class, chain, iteration, temperature, log_likelihood, "
+                        "log_joint, seconds, active, sum_size, moves FROM trace")],
+    "forest": [("forest", "SELECT 0, name, 0, part, dtype, shape, checksum FROM forest")],
+    "checkpoint": [("checkpoint", "SELECT class << 32 | chain, name, slot, part, dtype, shape, "
+                                  "checksum FROM checkpoint")],
+}
+
+
+def digest(run, tables):
+    total = 0
+    for name, query in tables:
+        for row in run.execute(query):
+            text = b"T" + struct.pack("<q", len(name)) + name.encode()
+            text += b"".join(value_bytes(value) for value in row)
+            total += int.from_bytes(hashlib.sha256(text).digest(), "little")
+    return (total % 2**256).to_bytes(32, "little")
+
+
+def check_digests(run):
+    rows = run.execute("SELECT name, version, required, digest FROM section ORDER BY name")
+    demand([row[:3] for row in rows] ==
+           [("checkpoint", 1, 0), ("forest", 1, 0), ("models", 1, 1), ("trace", 1, 0)], "sections")
+    for name, stored in run.execute("SELECT name, digest FROM section"):
+        demand(digest(run, SECTIONS[name]) == stored, f"digest of section {name}")
     for table in ("tensor", "forest", "checkpoint"):
         for name, checksum, data in run.execute(f"SELECT name, checksum, data FROM {table}"):
             demand(hashlib.sha256(data).digest() == checksum, f"checksum of {name}")
@@ -198,11 +199,11 @@ def compare_draw(draw, stored, soft):
 def check_run(show, path):
     run = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     demand(run.execute("PRAGMA application_id").fetchone()[0] == 0x50484C4D, "application_id")
-    demand(run.execute("PRAGMA user_version").fetchone()[0] == 1, "user_version")
+    demand(run.execute("PRAGMA user_version").fetchone()[0] == 2, "user_version")
     demand(run.execute("PRAGMA integrity_check").fetchall() == [("ok",)], "integrity_check")
     demand(run.execute("PRAGMA foreign_key_check").fetchall() == [], "foreign_key_check")
     meta = dict(run.execute("SELECT key, value FROM meta"))
-    check_digests(run, meta)
+    check_digests(run)
     demand((meta["model"], int(meta["states"]), int(meta["slots"])) ==
            (show["model"], show["states"], show["slots"]), "model, states or slots")
     demand([name for name, in run.execute("SELECT name FROM label ORDER BY id")] == show["labels"],

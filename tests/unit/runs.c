@@ -77,8 +77,8 @@ static void add_trace(phl_run *run, uint32_t class_index, size_t count, phl_rng 
 {
     for (size_t i = 0; i < count; i++) {
         phl_trace_row row = {.class_index = class_index,
-                             .chain = (uint32_t)(i % 2),
-                             .iteration = i / 2,
+                             .chain = (uint32_t)(2 * i / count),
+                             .iteration = i % (count / 2),
                              .temperature = 1 + phl_rng_uniform(rng),
                              .log_likelihood = -1000 * phl_rng_uniform(rng),
                              .log_joint = -2000 * phl_rng_uniform(rng),

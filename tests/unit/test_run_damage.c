@@ -63,7 +63,7 @@ static void check_hostile(const phl_run *run, const char *sql, const char *messa
 {
     const char *path = in_folder("hostile.run");
     save(run, path);
-    phl_database database = {.name = path, .writing = true};
+    phl_database database = {.name = path, .writing = true, .budget = UINT64_MAX};
     phl_error failure = {0};
     assert_int_equal(sqlite3_open(path, &database.db), SQLITE_OK);
     if (sqlite3_exec(database.db, sql, NULL, NULL, NULL) != SQLITE_OK) {
@@ -71,9 +71,9 @@ static void check_hostile(const phl_run *run, const char *sql, const char *messa
         fail();
     }
     if (strstr(sql, "user_version") == NULL && strstr(sql, "DROP") == NULL) {
-        must(phl_part_seal(&database, PHL_PART_MODELS, error));
-        must(phl_part_seal(&database, PHL_PART_TRACE, error));
-        must(phl_part_seal(&database, PHL_PART_FOREST, error));
+        must(phl_section_renew(&database, PHL_SECTION_MODELS, NULL, error));
+        must(phl_section_renew(&database, PHL_SECTION_TRACE, NULL, error));
+        must(phl_section_renew(&database, PHL_SECTION_FOREST, NULL, error));
     }
     phl_database_close(&database);
     phl_run *opened = NULL;
@@ -93,9 +93,18 @@ static void test_hostile(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"PRAGMA user_version = 2", "newer version (format 2"},
+        {"PRAGMA user_version = 3", "newer version (format 3"},
         {"PRAGMA user_version = 0", "no format version"},
         {"DROP TABLE trace", "table trace is missing"},
+        {"INSERT INTO section VALUES ('head', 1, 1, zeroblob(32))",
+         "has a section 'head', which phloem"},
+        {"INSERT INTO section VALUES ('head\n', 1, 1, zeroblob(32))", "a strange name"},
+        {"UPDATE section SET version = 2 WHERE name = 'forest' /* user_version */",
+         "version 2 of section 'forest', of which phloem"},
+        {"UPDATE section SET digest = zeroblob(32) WHERE name = 'trace' /* user_version */",
+         "digest of the traces does not match"},
+        {"DELETE FROM section WHERE name = 'checkpoint'", "lacks a section"},
+        {"CREATE INDEX own ON label (name)", "table label has an index of its own"},
         {"DROP TABLE label; CREATE VIEW label AS SELECT 0 AS id, 'x' AS name",
          "table label is not as it should be"},
         {"DROP TABLE label; CREATE TABLE label (id INTEGER PRIMARY KEY, name TEXT)",
