@@ -148,7 +148,7 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "sizes and partitions cannot both be given");
     }
-    if (options->sampler == PHL_SAMPLER_SEED &&
+    if (options->sampler == PHL_SAMPLER_PAPER &&
         (options->sizes != NULL || options->partition != NULL || options->soft)) {
         return phl_raise(error, PHL_ERR_ARGUMENT, "use --sampler blocked",
                          "the paper's sampler takes no sizes, partitions or soft clustering");
@@ -210,7 +210,7 @@ phl_status phl_train_options_json(const phl_train_options *o, const size_t *earl
             ",\"sampler\":\"%s\",\"clustering\":\"%s\",\"warmup\":%zu,\"chains\":%zu,"
             "\"keep\":%zu,\"anneal\":[%.17g,%zu],\"slots_min\":%u,\"slots_max\":%u,"
             "\"slot_support\":%.17g,\"core_max\":%llu",
-            o->sampler == PHL_SAMPLER_SEED ? "seed" : "blocked", o->soft ? "soft" : "hard",
+            o->sampler == PHL_SAMPLER_PAPER ? "seed" : "blocked", o->soft ? "soft" : "hard",
             o->warmup, o->chains, o->keep, o->anneal_start, o->anneal_end, o->slots_min,
             o->slots_max, o->slot_support, (unsigned long long)o->core_max);
     }
