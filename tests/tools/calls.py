@@ -5,7 +5,7 @@ Each call that takes an error record
   - has its allocations fail one by one: it is called in a tests/unit/test_*failures.c;
   - fails without an error record: it is called so in tests/unit/test_null_error.c, unless it fails
     for want of memory alone (the tests above call it without a record, too).
-Each number in an options struct is tried at the limits of its type in tests/unit/test_limits.c.
+Each number in an options struct is tried at the limits of its type in tests/unit/test_number_limits.c.
 The lists below name what is left out, and why; what they name must exist and must be left out.
 """
 import glob
@@ -99,7 +99,7 @@ def main():
                                 text_of("test_null_error.c")))
     check("no error record", failing, unrecorded, NO_NULL_ERROR)
     tried = {f"{struct}.{member}" for struct, member in
-             re.findall(r"\bFIELD\((\w+),\s*(\w+)\)", text_of("test_limits.c"))}
+             re.findall(r"\bFIELD\((\w+),\s*(\w+)\)", text_of("test_number_limits.c"))}
     check("limits of numbers", numbers, tried, NO_LIMIT)
     return report.end()
 
