@@ -312,7 +312,9 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
                              .options = *options,
                              .earlier = earlier,
                              .n_earlier = n_earlier,
-                             .keeper = keeper};
+                             .keeper = keeper,
+                             .slots_asked = options->slots_max != (uint32_t)PHL_DEFAULT &&
+                                            (keeper == NULL || keeper->restore == NULL)};
     phl_mode *modes = NULL;
     uint32_t n_modes = 0;
     phl_train_options_resolve(&training.options);
