@@ -55,11 +55,16 @@ static phl_status read_config(struct resumption *r, phl_error *error)
     options->seed = strtoull(seed, NULL, 10);
     options->partition = phl_run_meta(r->known, "partition");
     options->command_line = phl_run_meta(r->known, "command");
-    options->memory_limit = UINT64_MAX; /* it fitted when it began */
     if (options->kind != r->known->kind || options->states != r->known->states ||
         options->per_class != r->known->per_class) {
         return raise_here(r, error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
                           "the run is damaged: its configuration is that of another run");
+    }
+    phl_error refusal = {0};
+    if (phl_train_options_check(options, &refusal) != PHL_OK) {
+        return phl_raise_at(
+            error, PHL_ERR_SYNTAX, position, "use an undamaged copy, or train again",
+            "the run is damaged: its configuration is impossible: %s", refusal.message);
     }
     return PHL_OK;
 }
@@ -336,6 +341,7 @@ static phl_status go_on(struct resumption *r, const phl_resume_options *options,
         .seconds = options->checkpoint_seconds, .restore = restore, .save = save, .context = r};
     phl_train_options *train = &r->config.options;
     train->threads = options->threads;
+    train->memory_limit = options->memory_limit;
     train->progress = options->progress;
     train->report = options->report;
     train->cancel = options->cancel;
