@@ -12,21 +12,21 @@ static const cli_option gibbs_rows[] = {
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 0,
-     .most = 1000000000,
+     .most = PHL_MOST_ITERATIONS,
      .fallback_note = "half of the iterations",
      .help = "iterations before draws are kept; part of --iterations"},
     {.name = "chains",
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 1,
-     .most = 100000,
+     .most = PHL_MOST_CHAINS,
      .fallback = "4",
      .help = "independent chains, whose draws are used together"},
     {.name = "keep",
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 1,
-     .most = 1000000,
+     .most = PHL_MOST_KEPT,
      .fallback = "10",
      .help = "draws kept of each chain"},
     {.name = "anneal",
@@ -56,14 +56,14 @@ static const cli_option gibbs_rows[] = {
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 0,
-     .most = 64,
+     .most = PHL_MOST_ACTIVE,
      .fallback = "0",
      .help = "active slots at least"},
     {.name = "slots-max",
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 0,
-     .most = 64,
+     .most = PHL_MOST_ACTIVE,
      .fallback = "5",
      .help = "active slots at most"},
     {.name = "slot-support",
@@ -164,7 +164,7 @@ static int read_sizes(const cli_arguments *parsed, training *how)
         char *end = NULL;
         unsigned long number = strtoul(items[i], &end, 10);
         if (end == items[i] || *end != '\0' || items[i][0] == '-' || number < 1 ||
-            number > MOST_STATES + 1) {
+            number > PHL_MOST_STATES + 1) {
             return usage_error(parsed->command,
                                "option --k: found '%.100s', expected whole numbers from 1 on, "
                                "for example 2,2,3",
@@ -185,7 +185,7 @@ int training_read_gibbs(const cli_arguments *parsed, training *how)
     }
     o->chains = (size_t)arguments_integer(parsed, "chains");
     o->keep = (size_t)arguments_integer(parsed, "keep");
-    o->sampler = strcmp(arguments_choice(parsed, "sampler"), "seed") == 0 ? PHL_SAMPLER_SEED
+    o->sampler = strcmp(arguments_choice(parsed, "sampler"), "seed") == 0 ? PHL_SAMPLER_PAPER
                                                                           : PHL_SAMPLER_BLOCKED;
     o->soft = strcmp(arguments_choice(parsed, "clustering"), "soft") == 0;
     o->slots_min = (uint32_t)arguments_integer(parsed, "slots-min");

@@ -55,11 +55,16 @@ static phl_status read_config(struct resumption *r, phl_error *error)
     options->seed = strtoull(seed, NULL, 10);
     options->partition = phl_run_meta(r->known, "partition");
     options->command_line = phl_run_meta(r->known, "command");
-    options->memory_limit = UINT64_MAX; /* it fitted when it began */
     if (options->kind != r->known->kind || options->states != r->known->states ||
         options->per_class != r->known->per_class) {
         return raise_here(r, error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
                           "the run is damaged: its configuration is that of another run");
+    }
+    phl_error refusal = {0};
+    if (phl_train_options_check(options, &refusal) != PHL_OK) {
+        return phl_raise_at(
+            error, PHL_ERR_SYNTAX, position, "use an undamaged copy, or train again",
+            "the run is damaged: its configuration is impossible: %s", refusal.message);
     }
     return PHL_OK;
 }
@@ -252,13 +257,13 @@ static void restore_clock(const phl_run *known, phl_training *training)
 static phl_status restore(phl_training *training, void *context, phl_error *error)
 {
     struct resumption *r = context;
-    if (training->n_parts != r->known->n_models ||
+    if (training->n_classes != r->known->n_models ||
         !same_names(&training->run->classes, &r->known->classes)) {
         return raise_here(r, error, PHL_ERR_CHANGED, NULL,
                           "the classes are not those that the run was begun with");
     }
     phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < training->n_parts * training->n_chains; i++) {
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes * training->n_chains; i++) {
         status = restore_task(r, &training->tasks[i], error);
     }
     if (status != PHL_OK) {
@@ -336,6 +341,7 @@ static phl_status go_on(struct resumption *r, const phl_resume_options *options,
         .seconds = options->checkpoint_seconds, .restore = restore, .save = save, .context = r};
     phl_train_options *train = &r->config.options;
     train->threads = options->threads;
+    train->memory_limit = options->memory_limit;
     train->progress = options->progress;
     train->report = options->report;
     train->cancel = options->cancel;

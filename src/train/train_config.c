@@ -88,7 +88,7 @@ static void read_gibbs(struct reader *reader, phl_train_options *o)
     }
     o->anneal_start = json_number_value(json_array_get(anneal, 0));
     o->anneal_end = (size_t)end;
-    o->sampler = get_word(reader, "sampler", "blocked", "seed") == 1 ? PHL_SAMPLER_SEED
+    o->sampler = get_word(reader, "sampler", "blocked", "seed") == 1 ? PHL_SAMPLER_PAPER
                                                                      : PHL_SAMPLER_BLOCKED;
     o->soft = get_word(reader, "clustering", "hard", "soft") == 1;
     o->warmup = get_size(reader, "warmup");
