@@ -87,6 +87,7 @@ static const field fields[] = {
     {"file.checkpoint_seconds", "checkpoint"},
     {"resume.threads", "threads"},
     {"resume.iterations", "iterations"},
+    {"resume.memory_limit", "memory-limit"},
     {"resume.forest", "data"},
     {"resume.checkpoint_seconds", "checkpoint"},
     {"classify.structure", "structure"},

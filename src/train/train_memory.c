@@ -77,11 +77,12 @@ static phl_status check_gaps(const phl_training *training, double models, double
     if (gaps <= GAP_BYTES || gaps <= GAP_RATIO * rest) {
         return PHL_OK;
     }
-    return phl_raise(error, PHL_ERR_LIMIT,
-                     "number the slots without large gaps, or allow it with --memory-limit",
-                     "there is a slot %u, but no more than %u different slots: tables for those "
-                     "that never occur would take %.3g GiB",
-                     slots, count, gaps / 0x1p30);
+    return phl_raise(
+        error, PHL_ERR_LIMIT,
+        "number the slots without large gaps, or allow it with " PHL_OPTION("train.memory_limit"),
+        "there is a slot %u, but no more than %u different slots: tables for those "
+        "that never occur would take %.3g GiB",
+        slots, count, gaps / 0x1p30);
 }
 
 phl_status phl_training_reckon(const phl_training *training, phl_error *error)
