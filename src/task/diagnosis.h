@@ -8,7 +8,7 @@
 #define PHL_ESS_LEAST 100.0
 #define PHL_CHAINS_LEAST 4
 
-/* How a run was made, as far as a diagnosis needs it: from the fact "config". */
+/* How a run was made, as far as a diagnosis needs it. */
 typedef struct phl_plan {
     bool gibbs, seed; /* else EM; the paper's sampler */
     uint64_t warmup;  /* iterations of a chain whose draws do not count */
