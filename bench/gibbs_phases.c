@@ -3,7 +3,8 @@
  * One chain of tf a class, on one thread.  Behind the warm-up every second iteration is run as a
  * whole (phl_gibbs_step), the others part by part with the clock read in between; the upward pass
  * that opens the first part is also timed alone.  Printed is a line of JSON: seconds of the
- * processor an iteration, summed over the classes, and the core and rows of the last iteration.
+ * processor an iteration, summed over the classes, and the core and portions (state_counts.h) of
+ * the last iteration.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,8 @@ struct settings {
 /* Sums over classes and iterations. */
 struct phases {
     double whole, states, partitions, parameters, upward;
-    size_t n_whole, n_parts; /* iterations */
-    size_t rows, core_rows, active;
+    size_t n_whole, n_steps; /* iterations */
+    size_t portions, core_rows, active;
 };
 
 static phl_gibbs_options chain_options(const struct settings *settings, uint64_t stream)
@@ -43,12 +44,10 @@ static phl_gibbs_options chain_options(const struct settings *settings, uint64_t
         .beta = defaults.beta,
         .gamma = defaults.gamma,
         .delta = defaults.delta,
-        .slot_support = defaults.slot_support,
         .prior = {.phi = defaults.phi,
                   .slots_min = defaults.slots_min,
                   .slots_max = defaults.slots_max,
                   .core_max = defaults.core_max},
-        .anneal_start = 1.0,
         .seed = (uint64_t)settings->seed,
         .stream = stream,
         .threads = (int)settings->threads,
@@ -57,53 +56,49 @@ static phl_gibbs_options chain_options(const struct settings *settings, uint64_t
 }
 
 /* Sizes by slot into sizes by eligible slot, as phl_partition_prior wants them. */
-static phl_status fix_sizes(const bench_class *class, const struct settings *settings,
+static phl_status fix_sizes(const phl_slot_pairs *pairs, const struct settings *settings,
                             phl_gibbs_options *options, uint32_t **fixed, phl_error *error)
 {
     uint32_t sizes[MAX_SIZES];
     size_t n = bench_list(settings->sizes, sizes, MAX_SIZES);
-    phl_rows *rows = NULL; /* tells the eligible slots */
     *fixed = NULL;
     if (n == 0) {
         return PHL_OK;
     }
-    phl_status status = phl_rows_create(class->index, (uint32_t)settings->states,
-                                        options->slot_support, &rows, error);
-    if (status == PHL_OK) {
-        *fixed = phl_alloc(rows->n_eligible, sizeof **fixed, error);
-        status = *fixed == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    *fixed = phl_alloc(pairs->n_eligible, sizeof **fixed, error);
+    if (*fixed == NULL) {
+        return PHL_ERR_MEMORY;
     }
-    for (uint32_t e = 0; status == PHL_OK && e < rows->n_eligible; e++) {
-        (*fixed)[e] = rows->eligible[e] <= n ? sizes[rows->eligible[e] - 1] : 1;
+    for (uint32_t e = 0; e < pairs->n_eligible; e++) {
+        (*fixed)[e] = pairs->eligible[e] <= n ? sizes[pairs->eligible[e] - 1] : 1;
     }
     options->prior.fixed = *fixed;
     options->prior.slots_max = PHL_MAX_MODES;
-    phl_rows_free(rows);
-    return status;
+    return PHL_OK;
 }
 
 static phl_status run_whole(phl_gibbs *gibbs, struct phases *phases, phl_error *error)
 {
     double began = bench_seconds();
-    phl_status status = phl_gibbs_step(gibbs, error);
+    phl_status status = phl_gibbs_step(gibbs, 1.0, error);
     phases->whole += bench_seconds() - began;
     phases->n_whole++;
     return status;
 }
 
 /* What phl_gibbs_step does, but for the traced log_joint. */
-static phl_status run_parts(phl_gibbs *gibbs, struct phases *phases, phl_error *error)
+static phl_status run_steps(phl_gibbs *gibbs, struct phases *phases, phl_error *error)
 {
     double began = bench_seconds();
-    phl_status status = phl_gibbs_draw_states(gibbs, error);
+    phl_status status = phl_hidden_states_draw(gibbs, error);
     double drawn = bench_seconds();
     if (status == PHL_OK) {
         status = phl_gibbs_draw_partitions(gibbs, 1.0, error);
     }
     double moved = bench_seconds();
-    phases->rows += gibbs->rows->n_rows;
+    phases->portions += gibbs->state_counts->n_portions;
     if (status == PHL_OK) {
-        status = phl_gibbs_draw_parameters(gibbs, error);
+        status = phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error);
     }
     double done = bench_seconds();
     gibbs->iteration++;
@@ -114,7 +109,7 @@ static phl_status run_parts(phl_gibbs *gibbs, struct phases *phases, phl_error *
     phases->states += drawn - began;
     phases->partitions += moved - drawn;
     phases->parameters += done - moved;
-    phases->n_parts++;
+    phases->n_steps++;
     return status;
 }
 
@@ -126,15 +121,21 @@ static phl_status run_class(const bench_classes *classes, size_t number,
     phl_gibbs_options options = chain_options(settings, (uint64_t)number << 32);
     uint32_t *fixed = NULL;
     phl_gibbs *gibbs = NULL;
-    phl_status status = fix_sizes(class, settings, &options, &fixed, error);
+    phl_train_options defaults;
+    phl_train_options_init(&defaults);
+    phl_slot_pairs *pairs = NULL;
+    phl_status status = phl_slot_pairs_create(class->index, defaults.slot_support, &pairs, error);
     if (status == PHL_OK) {
-        status = phl_gibbs_create(class->index, class->label_row, (uint32_t)settings->states,
+        status = fix_sizes(pairs, settings, &options, &fixed, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_gibbs_create(pairs, class->label_row, (uint32_t)settings->states,
                                   classes->labels, NULL, 0, &options, &gibbs, error);
     }
     size_t iterations = (size_t)settings->iterations, warmup = (size_t)settings->warmup;
     for (size_t i = 0; status == PHL_OK && i < iterations; i++) {
-        status = i < warmup              ? phl_gibbs_step(gibbs, error)
-                 : (i - warmup) % 2 == 0 ? run_parts(gibbs, phases, error)
+        status = i < warmup              ? phl_gibbs_step(gibbs, 1.0, error)
+                 : (i - warmup) % 2 == 0 ? run_steps(gibbs, phases, error)
                                          : run_whole(gibbs, phases, error);
     }
     if (status == PHL_OK) {
@@ -142,20 +143,21 @@ static phl_status run_class(const bench_classes *classes, size_t number,
         phases->active += gibbs->params->n_modes;
     }
     phl_gibbs_free(gibbs);
+    phl_slot_pairs_free(pairs);
     phl_free(fixed);
     return status;
 }
 
 static void print_phases(const bench_classes *classes, const struct phases *phases)
 {
-    double n = (double)phases->n_parts / (double)classes->n;
+    double n = (double)phases->n_steps / (double)classes->n;
     double whole = phases->whole * (double)classes->n / (double)phases->n_whole;
     bench_classes_print(classes);
     printf(", \"slots\": %u, \"active_slots\": %.3g, \"core_rows\": %.4g, \"rows\": %.0f, "
            "\"iteration_seconds\": %.9f, \"states_seconds\": %.9f, \"partitions_seconds\": %.9f, "
            "\"parameters_seconds\": %.9f, \"upward_seconds\": %.9f, \"partitions_share\": %.4f}\n",
            classes->slots, (double)phases->active / (double)classes->n,
-           (double)phases->core_rows / (double)classes->n, (double)phases->rows / n, whole,
+           (double)phases->core_rows / (double)classes->n, (double)phases->portions / n, whole,
            phases->states / n, phases->partitions / n, phases->parameters / n, phases->upward / n,
            phases->partitions / (phases->states + phases->partitions + phases->parameters));
 }

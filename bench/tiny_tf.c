@@ -77,24 +77,27 @@ static phl_status sample(const bench_classes *classes, const struct settings *se
         .delta = 1.0,
         .prior = {.slots_max = PHL_MAX_MODES, .core_max = 1 << 20},
         .fixed_partitions = true,
-        .anneal_start = 1.0,
         .seed = (uint64_t)settings->seed,
         .threads = 1,
     };
     phl_gibbs *gibbs = NULL;
-    phl_status status = phl_gibbs_create(classes->class[0].index, classes->class[0].label_row,
-                                         (uint32_t)settings->states, classes->labels, modes,
-                                         n_modes, &options, &gibbs, error);
+    phl_slot_pairs *pairs = NULL;
+    phl_status status = phl_slot_pairs_create(classes->class[0].index, 0.0, &pairs, error);
+    if (status == PHL_OK) {
+        status = phl_gibbs_create(pairs, classes->class[0].label_row, (uint32_t)settings->states,
+                                  classes->labels, modes, n_modes, &options, &gibbs, error);
+    }
     size_t iterations = (size_t)settings->iterations, warmup = (size_t)settings->warmup;
     for (size_t i = 0; status == PHL_OK && i < iterations; i++) {
         double began = bench_seconds();
-        status = phl_gibbs_step(gibbs, error);
+        status = phl_gibbs_step(gibbs, 1.0, error);
         if (status == PHL_OK && i >= warmup) {
             *seconds += bench_seconds() - began;
             write_draw(out, gibbs);
         }
     }
     phl_gibbs_free(gibbs);
+    phl_slot_pairs_free(pairs);
     return status;
 }
 

@@ -84,8 +84,9 @@ static int print_models(const cli_arguments *parsed, const phl_run *run, size_t 
         shown_draw shown;
         size_t draw = 0;
         if (phl_model_draws(model) == 0) {
-            printf("\nclass %s: not trained, training was interrupted before\n",
-                   phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+            printf("\nclass ");
+            text_put(stdout, phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+            printf(": not trained, training was interrupted before\n");
             continue;
         }
         if (!choose_draw(parsed, model, &draw, &code)) {

@@ -185,7 +185,7 @@ int training_read_gibbs(const cli_arguments *parsed, training *how)
     }
     o->chains = (size_t)arguments_integer(parsed, "chains");
     o->keep = (size_t)arguments_integer(parsed, "keep");
-    o->sampler = strcmp(arguments_choice(parsed, "sampler"), "seed") == 0 ? PHL_SAMPLER_SEED
+    o->sampler = strcmp(arguments_choice(parsed, "sampler"), "seed") == 0 ? PHL_SAMPLER_PAPER
                                                                           : PHL_SAMPLER_BLOCKED;
     o->soft = strcmp(arguments_choice(parsed, "clustering"), "soft") == 0;
     o->slots_min = (uint32_t)arguments_integer(parsed, "slots-min");

@@ -304,7 +304,8 @@ typedef struct phl_read_summary {
 PHL_API void phl_read_options_init_sized(phl_read_options *options, size_t size);
 
 /* Read files and folders ("-" is standard input) into one forest.  A folder stands for every file
- * below it whose name has a known ending, in order of name.  `summary` may be NULL. */
+ * below it whose name has a known ending, in order of name; what of that cannot be read is an error,
+ * or a bad tree (skip_bad).  `summary` may be NULL. */
 PHL_API phl_status phl_forest_read(const char *const *paths, size_t n_paths,
                                    const phl_read_options *options, phl_forest **forest,
                                    phl_read_summary *summary, phl_error *error);
@@ -498,7 +499,7 @@ typedef enum phl_learner {
 
 typedef enum phl_sampler {
     PHL_SAMPLER_BLOCKED = 0, /* exact */
-    PHL_SAMPLER_SEED /* the paper's own, for comparison: does not leave the posterior invariant */
+    PHL_SAMPLER_PAPER /* the paper's own, for comparison: does not leave the posterior invariant */
 } phl_sampler;
 
 #define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */

@@ -79,12 +79,10 @@ static size_t find_letter(const cli_command *command, char letter)
 
 int usage_error(const cli_command *command, const char *format, ...)
 {
-    char problem[1024];
     va_list list;
     va_start(list, format);
-    vsnprintf(problem, sizeof problem, format, list);
+    terminal_message_list(format, list);
     va_end(list);
-    terminal_message("%s", problem);
     if (command) {
         terminal_message("try 'phloem %s --help'", command->name);
     } else {

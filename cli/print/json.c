@@ -6,6 +6,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#include "base/text.h"
 
 void json_out_begin(json_writer *json, FILE *file)
 {
@@ -66,20 +69,12 @@ void json_out_close(json_writer *json, char bracket)
 
 static void put_string(FILE *file, const char *text)
 {
+    char escape[PHL_ESCAPE_SIZE];
+    size_t step;
     fputc('"', file);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            fprintf(file, "\\%c", c);
-        } else if (c == '\n') {
-            fputs("\\n", file);
-        } else if (c == '\t') {
-            fputs("\\t", file);
-        } else if (c < 0x20 || c == 0x7F) {
-            fprintf(file, "\\u%04x", c);
-        } else {
-            fputc(c, file);
-        }
+    for (size_t left = strlen(text); left > 0; text += step, left -= step) {
+        size_t escaped = phl_text_escape_json(text, left, escape, &step);
+        fwrite(escaped ? escape : text, 1, escaped ? escaped : step, file);
     }
     fputc('"', file);
 }

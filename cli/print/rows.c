@@ -11,26 +11,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 /* ---- cells ---- */
 
+/* Hidden characters as people see them, and a backslash doubled: a cell can be read back. */
 static void put_text(FILE *file, const char *text)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '\t':
-            fputs("\\t", file);
-            break;
-        case '\n':
-            fputs("\\n", file);
-            break;
-        case '\r':
-            fputs("\\r", file);
-            break;
-        case '\\':
+    char escape[PHL_ESCAPE_SIZE];
+    size_t step;
+    for (size_t left = strlen(text); left > 0; text += step, left -= step) {
+        size_t escaped = phl_text_escape(text, left, escape, &step);
+        if (escaped) {
+            fwrite(escape, 1, escaped, file);
+        } else if (*text == '\\') {
             fputs("\\\\", file);
-            break;
-        default:
-            fputc(*text, file);
+        } else {
+            fwrite(text, 1, step, file);
         }
     }
 }

@@ -22,7 +22,8 @@ typedef struct row_writer {
 
 void rows_begin(row_writer *rows, FILE *file, bool as_json, const char *const *columns,
                 size_t n_columns);
-/* In TSV, tab, newline, carriage return and backslash are \t, \n, \r, \\.  NULL: empty, null. */
+/* In TSV hidden characters are escaped as for people (base/text.h), and a backslash is \\.  NULL:
+ * empty, null. */
 void rows_text(row_writer *rows, const char *text);
 /* The same with "?" for a label that is not known; a label that is a question mark is "\?". */
 void rows_label(row_writer *rows, const char *label);

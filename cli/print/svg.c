@@ -1,25 +1,26 @@
 /* svg.c - the little of SVG that pictures of results need; see svg.h. */
 #include "print/svg.h"
 
+#include <string.h>
+
+#include "base/text.h"
+
+/* XML has no controls, not even escaped, and neither U+FFFE nor bytes that are no UTF-8. */
 static void put_text(FILE *file, const char *text)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '"':
-            fputs("&quot;", file);
-            break;
-        default: /* XML has no other control characters, not even escaped */
-            fputc((unsigned char)*text < 0x20 && *text != '\t' && *text != '\n' ? ' ' : *text,
-                  file);
+    char escape[PHL_ESCAPE_SIZE];
+    size_t step;
+    for (size_t left = strlen(text); left > 0; text += step, left -= step) {
+        size_t escaped = phl_text_escape(text, left, escape, &step);
+        const char *entity = *text == '<'   ? "&lt;"
+                             : *text == '>' ? "&gt;"
+                             : *text == '&' ? "&amp;"
+                             : *text == '"' ? "&quot;"
+                                            : NULL;
+        if (entity) {
+            fputs(entity, file);
+        } else {
+            fwrite(escaped ? escape : text, 1, escaped ? escaped : step, file);
         }
     }
 }

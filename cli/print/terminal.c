@@ -6,30 +6,53 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* ---- messages ---- */
 
-/* Printed in one go, so that lines of several programs on one terminal do not mix. */
+/* Printed in one go unless it is very long, so that lines of several programs on one terminal do
+ * not mix. */
 static void print_line(const char *prefix, const char *text)
 {
     char line[4096];
-    size_t used = (size_t)snprintf(line, sizeof line, "phloem: %s", prefix);
-    text_printable(text, SIZE_MAX, line + used, sizeof line - used - 1);
-    strcat(line, "\n");
-    fputs(line, stderr);
+    size_t used = (size_t)snprintf(line, sizeof line, "phloem: %s", prefix), step;
+    for (size_t left = strlen(text); left > 0; text += step, left -= step) {
+        char escape[PHL_ESCAPE_SIZE];
+        size_t escaped = phl_text_escape(text, left, escape, &step);
+        if (used + PHL_ESCAPE_SIZE + 1 > sizeof line) {
+            fwrite(line, 1, used, stderr);
+            used = 0;
+        }
+        memcpy(line + used, escaped ? escape : text, escaped ? escaped : step);
+        used += escaped ? escaped : step;
+    }
+    line[used++] = '\n';
+    fwrite(line, 1, used, stderr);
+}
+
+void terminal_message_list(const char *format, va_list list)
+{
+    char text[2048], *longer = NULL;
+    va_list again;
+    va_copy(again, list);
+    int length = vsnprintf(text, sizeof text, format, list);
+    if (length >= (int)sizeof text && (longer = malloc((size_t)length + 1))) {
+        vsnprintf(longer, (size_t)length + 1, format, again);
+    }
+    va_end(again);
+    print_line("", longer ? longer : text);
+    free(longer);
 }
 
 void terminal_message(const char *format, ...)
 {
-    char text[2048];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    terminal_message_list(format, list);
     va_end(list);
-    print_line("", text);
 }
 
 void terminal_report(const char *prefix, const phl_error *error)
@@ -63,9 +86,9 @@ void *terminal_allocate(size_t n, size_t size)
 void terminal_fact(const char *what, const char *value)
 {
     if (value) {
-        char text[4096];
-        text_printable(value, SIZE_MAX, text, sizeof text);
-        printf("%-19s %s\n", what, text);
+        printf("%-19s ", what);
+        text_put(stdout, value);
+        putchar('\n');
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "phloem.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 enum {
@@ -17,8 +18,9 @@ enum {
     EXIT_INTERNAL = 5
 };
 
-/* "phloem: <message>" on standard error; control characters are made visible. */
+/* "phloem: <message>" on standard error, hidden characters escaped. */
 void terminal_message(const char *format, ...) PHL_PRINTF(1, 2);
+void terminal_message_list(const char *format, va_list list);
 /* The record as a message, its text preceded by `prefix` ("" for none). */
 void terminal_report(const char *prefix, const phl_error *error);
 /* The record as a message; returns the exit code. */
@@ -50,8 +52,10 @@ char *number_exact(double number, char *buffer);
 /* "1 tree", "2,000 trees". */
 char *number_of(uint64_t number, const char *one, const char *many, char *buffer, size_t size);
 
-/* Text for display into buffer: control characters as \xNN, at most `columns` characters ("..."
- * when cut).  Returns the number of columns used. */
+/* Text for people, with its hidden characters escaped (base/text.h). */
+void text_put(FILE *file, const char *text);
+/* The same into buffer, at most `columns` characters and as many as fit ("..." when cut).  Returns
+ * the number of columns used. */
 size_t text_printable(const char *text, size_t columns, char *buffer, size_t size);
 bool text_is_utf8(const char *text);
 /* Order of names with their numbers taken as numbers: "a2" before "a10". */

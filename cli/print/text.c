@@ -3,89 +3,61 @@
 
 #include <string.h>
 
-/* Bytes of the UTF-8 character at text, 0 if it is none. */
-static size_t utf8_length(const unsigned char *text)
-{
-    static const struct {
-        unsigned char mask, lead, second_low, second_high;
-        size_t length;
-    } kinds[] = {
-        {0xFF, 0xE0, 0xA0, 0xBF, 3}, /* no overlong forms */
-        {0xFF, 0xED, 0x80, 0x9F, 3}, /* no surrogates */
-        {0xFF, 0xF0, 0x90, 0xBF, 4}, /* no overlong forms */
-        {0xFF, 0xF4, 0x80, 0x8F, 4}, /* nothing past U+10FFFF */
-        {0xE0, 0xC0, 0x80, 0xBF, 2}, {0xF0, 0xE0, 0x80, 0xBF, 3}, {0xFC, 0xF0, 0x80, 0xBF, 4},
-    };
-    if (text[0] < 0x80) {
-        return 1;
-    }
-    if (text[0] == 0xC0 || text[0] == 0xC1) {
-        return 0;
-    }
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        if ((text[0] & kinds[k].mask) != kinds[k].lead) {
-            continue;
-        }
-        if (text[1] < kinds[k].second_low || text[1] > kinds[k].second_high) {
-            return 0;
-        }
-        for (size_t i = 2; i < kinds[k].length; i++) {
-            if ((text[i] & 0xC0) != 0x80) {
-                return 0;
-            }
-        }
-        return kinds[k].length;
-    }
-    return 0;
-}
+#include "base/text.h"
 
 bool text_is_utf8(const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at) {
-        size_t length = utf8_length(at);
-        if (length == 0) {
-            return false;
-        }
-        at += length;
-    }
-    return true;
+    size_t length = strlen(text);
+    return phl_utf8_check(text, length) == length;
 }
 
-/* C0 and C1 controls and broken bytes: they could command the terminal. */
-static bool is_control(const unsigned char *text)
+void text_put(FILE *file, const char *text)
 {
-    return *text < 0x20 || *text == 0x7F || (*text == 0xC2 && text[1] < 0xA0) ||
-           utf8_length(text) == 0;
+    char escape[PHL_ESCAPE_SIZE];
+    const char *plain = text, *end = text + strlen(text); /* plain: not printed yet */
+    size_t step;
+    for (const char *at = text; at < end; at += step) {
+        size_t escaped = phl_text_escape(at, (size_t)(end - at), escape, &step);
+        if (escaped) {
+            fwrite(plain, 1, (size_t)(at - plain), file);
+            fwrite(escape, 1, escaped, file);
+            plain = at + step;
+        }
+    }
+    fwrite(plain, 1, (size_t)(end - plain), file);
+}
+
+/* Columns of the whole text. */
+static size_t width_of(const char *text, const char *end)
+{
+    char escape[PHL_ESCAPE_SIZE];
+    size_t width = 0, step;
+    for (; text < end; text += step) {
+        size_t escaped = phl_text_escape(text, (size_t)(end - text), escape, &step);
+        width += escaped ? escaped : 1;
+    }
+    return width;
 }
 
 size_t text_printable(const char *text, size_t columns, char *buffer, size_t size)
 {
-    const unsigned char *start = (const unsigned char *)text, *at;
-    size_t used = 0, column = 0, whole = 0;
-    for (at = start; *at; at += is_control(at) ? 1 : utf8_length(at)) {
-        whole += is_control(at) ? 4 : 1;
-    }
-    size_t room = whole <= columns ? columns : columns - 3;
-    at = start;
-    while (*at && used + 8 <= size) {
-        size_t length = is_control(at) ? 1 : utf8_length(at);
-        size_t width = is_control(at) ? 4 : 1;
-        if (column + width > room) {
-            memcpy(buffer + used, "...", 3);
-            used += 3;
-            column += 3;
+    enum { DOTS = 3 };
+    char escape[PHL_ESCAPE_SIZE];
+    const char *end = text + strlen(text);
+    size_t used = 0, column = 0, step;
+    size_t room = width_of(text, end) <= columns ? columns : columns - DOTS;
+    for (; text < end; text += step) {
+        size_t escaped = phl_text_escape(text, (size_t)(end - text), escape, &step);
+        size_t length = escaped ? escaped : step, width = escaped ? escaped : 1;
+        if (column + width > room || used + length + DOTS + 1 > size) {
+            memcpy(buffer + used, "...", DOTS);
+            used += DOTS;
+            column += DOTS;
             break;
         }
-        if (is_control(at)) {
-            snprintf(buffer + used, size - used, "\\x%02x", *at);
-            used += 4;
-        } else {
-            memcpy(buffer + used, at, length);
-            used += length;
-        }
+        memcpy(buffer + used, escaped ? escape : text, length);
+        used += length;
         column += width;
-        at += length;
     }
     buffer[used] = '\0';
     return column;

@@ -63,7 +63,7 @@ static const model_variant variants[] = {
     {.name = "tf-1", .kind = PHL_TF, .one_chain = true, .paper = PAPER_TF},
     {.name = "tf-seed",
      .kind = PHL_TF,
-     .sampler = PHL_SAMPLER_SEED,
+     .sampler = PHL_SAMPLER_PAPER,
      .one_chain = true,
      .paper = PAPER_TF},
     {.name = "td", .kind = PHL_TD, .paper = -1},
@@ -91,7 +91,7 @@ static size_t smaller(size_t a, size_t b)
 static void use_seed_sampler(const reproduction *r, phl_train_options *o)
 {
     bool labelling = r->experiment->labelling;
-    o->sampler = PHL_SAMPLER_SEED;
+    o->sampler = PHL_SAMPLER_PAPER;
     o->warmup = r->iterations - 1;
     o->keep = 1;
     o->anneal_start = labelling ? 10 : 20;
@@ -114,7 +114,7 @@ void variant_options(const reproduction *r, const cell *c, uint64_t seed, phl_tr
     o->chains = c->model->one_chain ? 1 : r->chains;
     o->slots_min = 1;
     o->slots_max = r->experiment->labelling ? 3 : 5;
-    if (c->model->sampler == PHL_SAMPLER_SEED) {
+    if (c->model->sampler == PHL_SAMPLER_PAPER) {
         use_seed_sampler(r, o);
         return;
     }
@@ -134,7 +134,7 @@ char *variant_command(const reproduction *r, const cell *c, const phl_train_opti
         snprintf(how, sizeof how,
                  "%s--warmup %zu --anneal %g:%zu --chains %zu --keep %zu --slots-min %u "
                  "--slots-max %u",
-                 o->sampler == PHL_SAMPLER_SEED ? "--sampler seed " : "", o->warmup,
+                 o->sampler == PHL_SAMPLER_PAPER ? "--sampler seed " : "", o->warmup,
                  o->anneal_start, o->anneal_end, o->chains, o->keep, (unsigned)o->slots_min,
                  (unsigned)o->slots_max);
     } else {

@@ -296,7 +296,8 @@ int tables_write(const reproduction *r)
         fputs("```\n", file);
         for (size_t i = 0; i < r->n_cells; i++) {
             for (size_t run = 0; run < r->runs; run++) {
-                fprintf(file, "%s\n", r->cells[i].outcomes[run].command);
+                text_put(file, r->cells[i].outcomes[run].command);
+                fputc('\n', file);
             }
         }
         fputs("```\n", file);

@@ -15,16 +15,28 @@ int phl_status_exit_code(phl_status status)
     return status >= 0 ? 0 : -(int)status / 100;
 }
 
+/* A text of `length` bytes was put into `size`: say so if it was cut, and between characters. */
+static void end_text(char *text, size_t size, size_t length)
+{
+    if (length < size) {
+        return;
+    }
+    size_t end = size - sizeof "...";
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) {
+        end--;
+    }
+    memcpy(text + end, "...", sizeof "...");
+}
+
 static void copy_text(char *to, size_t size, const char *from)
 {
     size_t length = from != NULL ? strlen(from) : 0;
-    if (length >= size) {
-        length = size - 1;
+    size_t kept = length < size ? length : size - 1;
+    if (kept > 0) {
+        memcpy(to, from, kept);
     }
-    if (length > 0) {
-        memcpy(to, from, length);
-    }
-    to[length] = '\0';
+    to[kept] = '\0';
+    end_text(to, size, length);
 }
 
 static phl_status fill(phl_error *error, phl_status status, phl_position position,
@@ -32,7 +44,8 @@ static phl_status fill(phl_error *error, phl_status status, phl_position positio
 {
     if (error != NULL) {
         error->status = status;
-        (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+        int length = vsnprintf(error->message, sizeof error->message, format, arguments);
+        end_text(error->message, sizeof error->message, length < 0 ? 0 : (size_t)length);
         copy_text(error->remedy, sizeof error->remedy, remedy);
         copy_text(error->file, sizeof error->file, position.file);
         error->line = position.line;

@@ -68,6 +68,99 @@ size_t phl_utf8_count(const char *text, size_t length)
     return count;
 }
 
+/* ---- escapes ---- */
+
+/* The character that the `length` bytes at `at` encode. */
+static uint32_t decode_utf8(const unsigned char *at, size_t length)
+{
+    uint32_t point = length == 1 ? at[0] : at[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        point = point << 6 | (at[i] & 0x3fu);
+    }
+    return point;
+}
+
+/* Controls, marks that turn the direction of text, line and paragraph separators, characters
+ * without a shape that no spelling needs (U+200C and U+200D do belong to words), and what is no
+ * character at all. */
+static bool is_hidden(uint32_t point)
+{
+    static const uint32_t ranges[][2] = {{0x00, 0x1f},     {0x7f, 0x9f},      {0x61c, 0x61c},
+                                         {0x200b, 0x200b}, {0x200e, 0x200f},  {0x2028, 0x202e},
+                                         {0x2060, 0x206f}, {0xfeff, 0xfeff},  {0xfff9, 0xfffb},
+                                         {0xfffe, 0xffff}, {0xe0000, 0xe007f}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (point >= ranges[i][0] && point <= ranges[i][1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The letter that stands for tab, newline or carriage return behind a backslash; else 0. */
+static char short_escape(uint32_t point)
+{
+    return point == '\t' ? 't' : point == '\n' ? 'n' : point == '\r' ? 'r' : '\0';
+}
+
+size_t phl_text_escape(const char *text, size_t left, char out[PHL_ESCAPE_SIZE], size_t *step)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    *step = 1;
+    if (at[0] >= ' ' && at[0] < 0x7f) {
+        return 0;
+    }
+    size_t length = sequence_length(at, left);
+    uint32_t point = length > 0 ? decode_utf8(at, length) : 0;
+    if (length > 0) {
+        *step = length;
+        if (!is_hidden(point)) {
+            return 0;
+        }
+    }
+    int used = short_escape(point) != '\0'
+                   ? snprintf(out, PHL_ESCAPE_SIZE, "\\%c", short_escape(point))
+               : length < 2 ? snprintf(out, PHL_ESCAPE_SIZE, "\\x%02x", at[0])
+                            : snprintf(out, PHL_ESCAPE_SIZE, "\\u{%x}", point);
+    return (size_t)used;
+}
+
+size_t phl_text_escape_json(const char *text, size_t left, char out[PHL_ESCAPE_SIZE], size_t *step)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    *step = 1;
+    if (at[0] >= ' ' && at[0] < 0x7f && at[0] != '"' && at[0] != '\\') {
+        return 0;
+    }
+    size_t length = sequence_length(at, left);
+    uint32_t point = length > 0 ? decode_utf8(at, length) : 0xfffd;
+    char letter = point == '"' || point == '\\' ? (char)point : short_escape(point);
+    *step = length > 0 ? length : 1;
+    if (letter == '\0' && length > 0 && !is_hidden(point)) {
+        return 0;
+    }
+    int used = letter != '\0'    ? snprintf(out, PHL_ESCAPE_SIZE, "\\%c", letter)
+               : point < 0x10000 ? snprintf(out, PHL_ESCAPE_SIZE, "\\u%04x", point)
+                                 : snprintf(out, PHL_ESCAPE_SIZE, "\\u%04x\\u%04x",
+                                            0xd800 + ((point - 0x10000) >> 10),
+                                            0xdc00 + ((point - 0x10000) & 0x3ff));
+    return (size_t)used;
+}
+
+bool phl_text_is_hidden(const char *text, size_t length)
+{
+    char escape[PHL_ESCAPE_SIZE];
+    size_t step;
+    for (size_t at = 0; at < length; at += step) {
+        if (phl_text_escape(text + at, length - at, escape, &step) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- growing text ---- */
+
 phl_status phl_text_append(phl_text *text, const char *bytes, size_t length, phl_error *error)
 {
     if (length > text->capacity - text->length) {
@@ -110,34 +203,17 @@ phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length
 {
     phl_status status = phl_text_append(text, "\"", 1, error);
     size_t plain = 0; /* start of the run not yet copied */
-    for (size_t i = 0; status == PHL_OK && i < length; i++) {
-        unsigned char byte = (unsigned char)bytes[i];
-        if (byte >= 0x20 && byte != '"' && byte != '\\') {
+    size_t step;
+    for (size_t at = 0; status == PHL_OK && at < length; at += step) {
+        char escape[PHL_ESCAPE_SIZE];
+        size_t escaped = phl_text_escape_json(bytes + at, length - at, escape, &step);
+        if (escaped == 0) {
             continue;
         }
-        status = phl_text_append(text, bytes + plain, i - plain, error);
-        plain = i + 1;
-        if (status != PHL_OK) {
-            break;
-        }
-        switch (byte) {
-        case '"':
-            status = phl_text_append(text, "\\\"", 2, error);
-            break;
-        case '\\':
-            status = phl_text_append(text, "\\\\", 2, error);
-            break;
-        case '\n':
-            status = phl_text_append(text, "\\n", 2, error);
-            break;
-        case '\t':
-            status = phl_text_append(text, "\\t", 2, error);
-            break;
-        case '\r':
-            status = phl_text_append(text, "\\r", 2, error);
-            break;
-        default:
-            status = phl_text_append_format(text, error, "\\u%04x", byte);
+        status = phl_text_append(text, bytes + plain, at - plain, error);
+        plain = at + step;
+        if (status == PHL_OK) {
+            status = phl_text_append(text, escape, escaped, error);
         }
     }
     if (status == PHL_OK) {
@@ -250,17 +326,12 @@ char *phl_excerpt(const char *text, size_t length, char *out)
 {
     size_t used = 0;
     size_t at = 0;
-    for (int shown = 0; at < length && shown < 32; shown++) {
-        const unsigned char *byte = (const unsigned char *)text + at;
-        size_t step = sequence_length(byte, length - at);
-        if (step == 0 || *byte < 0x20 || *byte == 0x7f) {
-            used += (size_t)snprintf(out + used, PHL_EXCERPT_SIZE - used, "\\x%02x", *byte);
-            step = 1;
-        } else {
-            memcpy(out + used, text + at, step);
-            used += step;
-        }
-        at += step;
+    size_t step;
+    for (int shown = 0; at < length && shown < 32; shown++, at += step) {
+        char escape[PHL_ESCAPE_SIZE];
+        size_t escaped = phl_text_escape(text + at, length - at, escape, &step);
+        memcpy(out + used, escaped > 0 ? escape : text + at, escaped > 0 ? escaped : step);
+        used += escaped > 0 ? escaped : step;
     }
     (void)snprintf(out + used, PHL_EXCERPT_SIZE - used, "%s", at < length ? "..." : "");
     return out;

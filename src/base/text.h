@@ -10,6 +10,19 @@ size_t phl_utf8_check(const char *text, size_t length);
 /* Characters (code points) in `length` bytes of valid UTF-8: for columns in messages. */
 size_t phl_utf8_count(const char *text, size_t length);
 
+/* What people read shows no character that could command a terminal, turn the direction of a line
+ * or pass unseen: docs/formats.md has the list.  Of the character at `text`, with `left` > 0 bytes
+ * there: 0 if it may stand as it is, else the length of the escape that is put into `out`: \t, \n
+ * or \r, \xNN for a byte (a control of ASCII, or no UTF-8), \u{N} for a character.  *step is how
+ * many bytes of the text it takes. */
+#define PHL_ESCAPE_SIZE 16
+size_t phl_text_escape(const char *text, size_t left, char out[PHL_ESCAPE_SIZE], size_t *step);
+/* The same inside a JSON string: quotes and backslashes too, \uNNNN for the others, and U+FFFD for
+ * what is no UTF-8. */
+size_t phl_text_escape_json(const char *text, size_t left, char out[PHL_ESCAPE_SIZE], size_t *step);
+/* Does the text hold a character that is to be escaped? */
+bool phl_text_is_hidden(const char *text, size_t length);
+
 /* Growing text.  Zero-initialise; phl_text_clear releases it. */
 typedef struct phl_text {
     char *bytes;
@@ -23,7 +36,7 @@ phl_status phl_text_append_format(phl_text *text, phl_error *error, const char *
     PHL_PRINTF(3, 4);
 void phl_text_clear(phl_text *text);
 
-/* Append `bytes` as a JSON string, quotes included; only what JSON requires is escaped. */
+/* Append `bytes` as a JSON string, quotes included. */
 phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length, phl_error *error);
 
 /* Decode the escape of a JSON string whose backslash is at `at` into `out` (UTF-8): the number of
@@ -37,10 +50,9 @@ size_t phl_json_escape(const char *at, const char **end, char out[4], const char
 double phl_text_to_double(const char *text, const char **end);
 void phl_text_of_double(double number, char out[32]);
 
-/* A printable excerpt of input for error messages: at most 32 characters, control characters and
- * bad bytes shown as \xNN, "..." behind a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out.
- */
-#define PHL_EXCERPT_SIZE 160
+/* A printable excerpt of input for error messages: at most 32 characters, escaped as above, "..."
+ * behind a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out. */
+#define PHL_EXCERPT_SIZE 320
 char *phl_excerpt(const char *text, size_t length, char *out);
 
 #endif

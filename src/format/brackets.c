@@ -350,12 +350,13 @@ static bool needs_quotes(const char *name, size_t length)
     }
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)name[i];
-        if (byte <= ' ' || byte == '(' || byte == ')' || byte == '"' || byte == 0x7f) {
+        if (byte <= ' ' || byte == '(' || byte == ')' || byte == '"') {
             return true;
         }
     }
-    /* A byte order mark at the start of a file would be taken for just that. */
-    return length >= 3 && memcmp(name, "\xef\xbb\xbf", 3) == 0;
+    /* A byte order mark at the start of a file would be taken for just that; others could command a
+     * terminal. */
+    return phl_text_is_hidden(name, length);
 }
 
 static phl_status write_name(phl_output *output, const phl_alphabet *names, int32_t number,

@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 
@@ -53,51 +55,98 @@ static char *join(const char *folder, const char *name, phl_error *error)
     return path;
 }
 
+/* What is known while a folder is gone through. */
+struct listing {
+    phl_files *files;  /* found */
+    phl_files folders; /* still to be opened */
+    bool entered;      /* the folder that was named is open, and these are its entries */
+    const phl_read_options *options;
+    uint64_t skipped;     /* entries that cannot be read (skip_bad) */
+    uint64_t not_entered; /* links to folders */
+    char *first_link;     /* the first of them, by name */
+};
+
+/* An entry that should be read and cannot be: passed over like a bad tree if that is asked for. */
+static phl_status pass_over_entry(struct listing *listing, phl_error *error)
+{
+    const phl_read_options *options = listing->options;
+    if (!options->skip_bad) {
+        return error->status;
+    }
+    listing->skipped++;
+    if (options->report != NULL) {
+        options->report(error, options->context);
+    }
+    return PHL_OK;
+}
+
+static phl_status raise_entry(struct listing *listing, int reason, const char *path,
+                              const char *what, phl_error *error)
+{
+    (void)phl_raise_errno(error, PHL_ERR_OPEN, reason, path, "%s", what);
+    return pass_over_entry(listing, error);
+}
+
+/* A name with an ending of a format must be a file, or a link to one, that can be read. */
+static phl_status add_file(struct listing *listing, char *path, bool link, phl_error *error)
+{
+    struct stat info;
+    phl_status status;
+    if (stat(path, &info) != 0) {
+        status = raise_entry(listing, errno, path, link ? "cannot follow the link" : "cannot open",
+                             error);
+    } else if (!S_ISREG(info.st_mode)) {
+        phl_position position = {path, 0, 0};
+        (void)phl_raise_at(
+            error, PHL_ERR_OPEN, position,
+            "pipes and devices in a folder are not read; name it by itself, or remove "
+            "it",
+            "the name is that of a file with trees, but this is no file");
+        status = pass_over_entry(listing, error);
+    } else if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0) {
+        status = raise_entry(listing, errno, path, "cannot open", error);
+    } else {
+        return append(listing->files, path, error);
+    }
+    phl_free(path);
+    return status;
+}
+
 /* One entry of a folder: a folder goes on the list of those to open, a file on that of files. */
-static phl_status add_entry(phl_files *folders, phl_files *files, const char *folder,
-                            const char *name, phl_format format, phl_error *error)
+static phl_status add_entry(struct listing *listing, const char *folder, const char *name,
+                            phl_error *error)
 {
     char *path = join(folder, name, error);
     if (path == NULL) {
         return PHL_ERR_MEMORY;
     }
-    struct stat info;
-    if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        return append(folders, path, error);
+    struct stat info, target;
+    if (lstat(path, &info) != 0) {
+        /* Gone since the folder was read: it is none of its entries any more. */
+        phl_status status =
+            errno == ENOENT ? PHL_OK : raise_entry(listing, errno, path, "cannot open", error);
+        phl_free(path);
+        return status;
     }
+    bool link = S_ISLNK(info.st_mode);
+    if (S_ISDIR(info.st_mode)) {
+        return append(&listing->folders, path, error);
+    }
+    if (link && stat(path, &target) == 0 && S_ISDIR(target.st_mode)) {
+        if (listing->not_entered++ == 0) {
+            listing->first_link = path;
+        } else {
+            phl_free(path);
+        }
+        return PHL_OK;
+    }
+    phl_format wanted = listing->options->format;
     phl_format found = phl_format_of_file(name);
-    bool wanted = found != PHL_FORMAT_AUTO && (format == PHL_FORMAT_AUTO || found == format);
-    if (wanted && stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
-        return append(files, path, error);
+    if (found != PHL_FORMAT_AUTO && (wanted == PHL_FORMAT_AUTO || found == wanted)) {
+        return add_file(listing, path, link, error);
     }
     phl_free(path);
     return PHL_OK;
-}
-
-static phl_status list_folder(phl_files *folders, phl_files *files, const char *folder,
-                              phl_format format, phl_error *error)
-{
-    DIR *directory = opendir(folder);
-    if (directory == NULL) {
-        return phl_raise_errno(error, PHL_ERR_OPEN, errno, folder, "cannot open the folder");
-    }
-    phl_status status = PHL_OK;
-    while (status == PHL_OK) {
-        errno = 0;
-        const struct dirent *entry = readdir(directory);
-        if (entry == NULL) {
-            if (errno != 0) {
-                status =
-                    phl_raise_errno(error, PHL_ERR_READ, errno, folder, "cannot read the folder");
-            }
-            break;
-        }
-        if (entry->d_name[0] != '.') {
-            status = add_entry(folders, files, folder, entry->d_name, format, error);
-        }
-    }
-    (void)closedir(directory);
-    return status;
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -105,33 +154,109 @@ static int compare_paths(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-phl_status phl_files_add(phl_files *files, const char *path, phl_format format, phl_error *error)
+/* The names in a folder, hidden ones left out. */
+static phl_status read_names(DIR *directory, const char *folder, phl_files *names, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    while (status == PHL_OK) {
+        errno = 0;
+        const struct dirent *entry = readdir(directory);
+        if (entry == NULL) {
+            return errno == 0 ? PHL_OK
+                              : phl_raise_errno(error, PHL_ERR_READ, errno, folder,
+                                                "cannot read the folder");
+        }
+        if (entry->d_name[0] != '.') {
+            status = phl_files_append(names, entry->d_name, error);
+        }
+    }
+    return status;
+}
+
+/* In order of name, so that the first thing wrong is the same every time. */
+static phl_status list_folder(struct listing *listing, const char *folder, phl_error *error)
+{
+    DIR *directory = opendir(folder);
+    if (directory == NULL) {
+        return listing->entered
+                   ? raise_entry(listing, errno, folder, "cannot open the folder", error)
+                   : phl_raise_errno(error, PHL_ERR_OPEN, errno, folder, "cannot open the folder");
+    }
+    listing->entered = true;
+    phl_files names = {NULL, 0, 0};
+    phl_status status = read_names(directory, folder, &names, error);
+    (void)closedir(directory);
+    if (status == PHL_OK && names.count > 0) {
+        qsort(names.paths, names.count, sizeof *names.paths, compare_paths);
+    }
+    for (size_t i = 0; status == PHL_OK && i < names.count; i++) {
+        status = add_entry(listing, folder, names.paths[i], error);
+    }
+    phl_files_clear(&names);
+    return status;
+}
+
+/* Tell that links to folders were left alone. */
+static void report_links(const struct listing *listing)
+{
+    const phl_read_options *options = listing->options;
+    if (listing->not_entered == 0 || options->report == NULL) {
+        return;
+    }
+    phl_error note;
+    memset(&note, 0, sizeof note);
+    phl_position position = {listing->first_link, 0, 0};
+    if (listing->not_entered == 1) {
+        (void)phl_raise_at(&note, PHL_OK, position, "name the folder by itself to read it",
+                           "a link to a folder is not followed");
+    } else {
+        (void)phl_raise_at(&note, PHL_OK, position, "name the folders by themselves to read them",
+                           "%llu links to folders, this one and others, are not followed",
+                           (unsigned long long)listing->not_entered);
+    }
+    options->report(&note, options->context);
+}
+
+static phl_status raise_no_files(const char *path, phl_format format, phl_error *error)
+{
+    phl_position position = {path, 0, 0};
+    return phl_raise_at(error, PHL_ERR_OPEN, position,
+                        "files in a folder are found by their endings (.trees, .jsonl, .xml, "
+                        ".conllu, ...); name others one by one",
+                        "no %s%sfiles with trees in this folder",
+                        format == PHL_FORMAT_AUTO ? "" : phl_format_name(format),
+                        format == PHL_FORMAT_AUTO ? "" : " ");
+}
+
+phl_status phl_files_add(phl_files *files, const char *path, const phl_read_options *options,
+                         uint64_t *skipped, phl_error *error)
 {
     struct stat info;
     if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
         return phl_files_append(files, path, error);
     }
-    phl_files folders = {NULL, 0, 0};
+    phl_error own; /* reports need a record, whatever the caller gives */
+    error = error != NULL ? error : &own;
+    struct listing listing = {.files = files, .options = options};
     size_t first = files->count;
-    phl_status status = phl_files_append(&folders, path, error);
-    while (status == PHL_OK && folders.count > 0) {
-        char *folder = folders.paths[--folders.count];
-        status = list_folder(&folders, files, folder, format, error);
+    phl_status status = phl_files_append(&listing.folders, path, error);
+    while (status == PHL_OK && listing.folders.count > 0) {
+        char *folder = listing.folders.paths[--listing.folders.count];
+        status = list_folder(&listing, folder, error);
         phl_free(folder);
     }
-    phl_files_clear(&folders);
-    if (status == PHL_OK && files->count == first) {
-        phl_position position = {path, 0, 0};
-        return phl_raise_at(error, PHL_ERR_OPEN, position,
-                            "files in a folder are found by their endings (.trees, .jsonl, .xml, "
-                            ".conllu, ...); name others one by one",
-                            "no %s%sfiles with trees in this folder",
-                            format == PHL_FORMAT_AUTO ? "" : phl_format_name(format),
-                            format == PHL_FORMAT_AUTO ? "" : " ");
-    }
+    phl_files_clear(&listing.folders);
     if (status == PHL_OK) {
+        report_links(&listing);
+    }
+    if (status == PHL_OK && files->count == first && listing.skipped == 0) {
+        status = raise_no_files(path, options->format, error);
+    }
+    if (status == PHL_OK && files->count > first) {
         qsort(files->paths + first, files->count - first, sizeof *files->paths, compare_paths);
     }
+    *skipped += listing.skipped;
+    phl_free(listing.first_link);
     return status;
 }
 

@@ -15,10 +15,13 @@ void phl_files_clear(phl_files *files);
 /* Append a copy of `path`, whatever it is. */
 phl_status phl_files_append(phl_files *files, const char *path, phl_error *error);
 
-/* Append `path`, or, if it is a folder, every file below it whose name has an ending of `format`
- * (PHL_FORMAT_AUTO: of any format), in order of name.  Hidden files are passed over, links to
- * folders not followed. */
-phl_status phl_files_add(phl_files *files, const char *path, phl_format format, phl_error *error);
+/* Append `path`, or, if it is a folder, every file below it whose name has an ending of
+ * options->format (PHL_FORMAT_AUTO: of any format), in order of name.  Hidden names are passed
+ * over, links to folders not followed, with a note.  What should be read below a folder and cannot
+ * be (a link that leads nowhere, a path that is too long, a pipe, no permission) is an error; with
+ * options->skip_bad it is reported and counted in *skipped. */
+phl_status phl_files_add(phl_files *files, const char *path, const phl_read_options *options,
+                         uint64_t *skipped, phl_error *error);
 
 /* Name of the folder a file lies in, as far as the path says: NULL if it does not.  To be released
  * with phl_free. */

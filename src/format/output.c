@@ -238,10 +238,11 @@ phl_status phl_output_string(phl_output *output, const char *string, phl_error *
 phl_status phl_output_json_string(phl_output *output, const char *bytes, size_t length,
                                   phl_error *error)
 {
-    size_t plain = 0;
-    while (plain < length && (unsigned char)bytes[plain] >= 0x20 && bytes[plain] != '"' &&
-           bytes[plain] != '\\') {
-        plain++;
+    char escape[PHL_ESCAPE_SIZE];
+    size_t plain = 0, step;
+    while (plain < length &&
+           phl_text_escape_json(bytes + plain, length - plain, escape, &step) == 0) {
+        plain += step;
     }
     phl_status status;
     if (plain == length) { /* nothing to escape: no detour through a buffer */

@@ -254,7 +254,8 @@ phl_status phl_forest_reader_create(const char *const *paths, size_t n_paths,
     phl_forest_reader *made = NULL;
     phl_status status = make_reader(options, &made, error);
     for (size_t i = 0; status == PHL_OK && i < n_paths; i++) {
-        status = phl_files_add(&made->files, paths[i], made->options.format, error);
+        status =
+            phl_files_add(&made->files, paths[i], &made->options, &made->summary.skipped, error);
     }
     if (status != PHL_OK) {
         phl_forest_reader_free(made);

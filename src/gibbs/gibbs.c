@@ -32,16 +32,16 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint
                                    phl_error *error)
 {
     phl_partitions *partitions = gibbs->partitions;
-    const phl_rows *rows = gibbs->rows;
+    const phl_slot_pairs *pairs = gibbs->pairs;
     size_t values = (size_t)gibbs->params->states + 1;
     phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_START, 0, &rng);
     for (uint32_t a = 0; a < n_fixed; a++) {
         uint32_t e = 0;
-        while (e < rows->n_eligible && rows->eligible[e] != fixed[a].slot) {
+        while (e < pairs->n_eligible && pairs->eligible[e] != fixed[a].slot) {
             e++;
         }
-        if (e == rows->n_eligible) {
+        if (e == pairs->n_eligible) {
             return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slot-support, or leave it out",
                              "slot %u cannot be active: it is filled in too few nodes",
                              fixed[a].slot);
@@ -53,15 +53,15 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint
     uint32_t wanted = partitions->prior.slots_min > 1 ? partitions->prior.slots_min : 1;
     wanted = wanted > partitions->prior.slots_max ? partitions->prior.slots_max : wanted;
     wanted = partitions->prior.core_max < 2 ? 0 : wanted;
-    uint32_t *order = phl_alloc(rows->n_eligible, sizeof *order, error);
+    uint32_t *order = phl_alloc(pairs->n_eligible, sizeof *order, error);
     if (order == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (uint32_t e = 0; e < rows->n_eligible; e++) {
+    for (uint32_t e = 0; e < pairs->n_eligible; e++) {
         order[e] = e;
     }
-    phl_shuffle(&rng, rows->n_eligible, order);
-    for (uint32_t i = 0; n_fixed == 0 && i < rows->n_eligible; i++) {
+    phl_shuffle(&rng, pairs->n_eligible, order);
+    for (uint32_t i = 0; n_fixed == 0 && i < pairs->n_eligible; i++) {
         uint32_t e = sizes != NULL ? i : order[i];
         uint32_t size = sizes != NULL ? sizes[e] : i < wanted ? 2 : 1;
         partitions->size[e] = size;
@@ -150,16 +150,18 @@ phl_status phl_gibbs_set_modes(phl_gibbs *gibbs, phl_error *error)
     return PHL_OK;
 }
 
-phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, uint32_t states,
+phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_row, uint32_t states,
                             uint32_t labels, const phl_mode *fixed, uint32_t n_fixed,
                             const phl_gibbs_options *options, phl_gibbs **gibbs, phl_error *error)
 {
+    const phl_index *index = pairs->index;
     phl_gibbs *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
     made->options = *options;
     made->index = index;
+    made->pairs = pairs;
     made->label_row = label_row;
     made->alpha = options->alpha;
     made->alpha0 = options->alpha0;
@@ -175,7 +177,7 @@ phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, u
         status = tabulate_priors(made, error);
     }
     if (status == PHL_OK) {
-        status = phl_gibbs_list_seen(made, error);
+        status = phl_gibbs_parameters_list_seen(made, error);
     }
     if (status == PHL_OK) {
         status = phl_params_clone_empty(made->params, &made->shape_counts, error);
@@ -184,13 +186,14 @@ phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, u
         status = phl_shape_counts(index->forest, NULL, made->shape_counts, error);
     }
     if (status == PHL_OK) {
-        status = phl_rows_create(index, states, options->slot_support, &made->rows, error);
+        status = phl_state_counts_create(pairs, states, &made->state_counts, error);
     }
     if (status == PHL_OK) {
-        status = phl_partitions_create(made->rows, &options->prior, &made->partitions, error);
+        status =
+            phl_partitions_create(made->state_counts, &options->prior, &made->partitions, error);
     }
     if (status == PHL_OK) {
-        uint32_t eligible = made->rows->n_eligible;
+        uint32_t eligible = pairs->n_eligible;
         phl_partition_prior *prior = &made->partitions->prior;
         prior->slots_max = prior->slots_max > eligible ? eligible : prior->slots_max;
         prior->slots_max = prior->slots_max > PHL_MAX_MODES ? PHL_MAX_MODES : prior->slots_max;
@@ -236,7 +239,7 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_free(gibbs->counts.emission);
     phl_upward_free(gibbs->upward);
     phl_partitions_free(gibbs->partitions);
-    phl_rows_free(gibbs->rows);
+    phl_state_counts_free(gibbs->state_counts);
     phl_params_free(gibbs->params);
     phl_params_free(gibbs->shape_counts);
     phl_free(gibbs->times);
@@ -251,8 +254,8 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_free(gibbs->unseen_mass);
     phl_free(gibbs->weights);
     phl_free(gibbs->drawn);
-    phl_choices_clear(&gibbs->choices);
-    phl_likely_clear(&gibbs->likely);
+    phl_cell_draw_clear(&gibbs->cell_draw);
+    phl_likely_outcome_clear(&gibbs->likely);
     phl_free(gibbs->pool);
     phl_free(gibbs->share);
     phl_free(gibbs);
@@ -273,7 +276,7 @@ phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_e
     phl_status status =
         phl_partitions_set_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0, error);
     if (status == PHL_OK) {
-        status = phl_partitions_sweep(gibbs->partitions, temperature, &rng, error);
+        status = phl_partition_sweep(gibbs->partitions, temperature, &rng, error);
     }
     return status;
 }
@@ -281,14 +284,6 @@ phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_e
 /* ---------------------------------------------------------------------------------------------
  * The iteration
  * ------------------------------------------------------------------------------------------- */
-
-double phl_gibbs_temperature(const phl_gibbs_options *options, uint64_t iteration)
-{
-    if (options->anneal_end == 0 || iteration >= options->anneal_end) {
-        return 1.0;
-    }
-    return pow(options->anneal_start, 1.0 - (double)iteration / (double)options->anneal_end);
-}
 
 phl_status phl_gibbs_likelihood(phl_gibbs *gibbs, double *log_likelihood, phl_error *error)
 {
@@ -369,16 +364,15 @@ static double joint(const phl_gibbs *gibbs)
     return sum;
 }
 
-phl_status phl_gibbs_step(phl_gibbs *gibbs, phl_error *error)
+phl_status phl_gibbs_step(phl_gibbs *gibbs, double temperature, phl_error *error)
 {
-    gibbs->temperature = phl_gibbs_temperature(&gibbs->options, gibbs->iteration);
-    phl_status status = phl_gibbs_draw_states(gibbs, error);
+    phl_status status = phl_hidden_states_draw(gibbs, error);
     if (status == PHL_OK && !gibbs->params->soft) {
-        status = phl_gibbs_draw_partitions(gibbs, gibbs->temperature, error);
+        status = phl_gibbs_draw_partitions(gibbs, temperature, error);
     }
     if (status == PHL_OK) {
         gibbs->log_joint = joint(gibbs);
-        status = phl_gibbs_draw_parameters(gibbs, error);
+        status = phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error);
     }
     gibbs->iteration += status == PHL_OK;
     return status;
@@ -454,7 +448,7 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
 static void restore_partitions(phl_partitions *partitions, const phl_params *params)
 {
     size_t values = (size_t)params->states + 1;
-    const uint32_t *eligible = partitions->rows->eligible;
+    const uint32_t *eligible = partitions->counts->pairs->eligible;
     for (uint32_t e = 0; e < partitions->n_eligible; e++) {
         uint32_t number = params->mode_of_slot[eligible[e]];
         const phl_mode *mode = number == 0 ? NULL : &params->modes[number - 1];
@@ -468,6 +462,10 @@ static void restore_partitions(phl_partitions *partitions, const phl_params *par
 
 phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl_error *error)
 {
+    const phl_params *old = state->params;
+    PHL_CHECK_BUG(old->kind == PHL_TF && old->states == gibbs->params->states &&
+                      old->slots == gibbs->params->slots && old->labels == gibbs->params->labels,
+                  error);
     phl_status status =
         phl_params_set_modes(gibbs->params, state->params->modes, state->params->n_modes, error);
     if (status != PHL_OK) {

@@ -1,8 +1,9 @@
 /* gibbs.h - the Bayesian learner of tf: one chain of the blocked sampler.
  *
- * One iteration (DESIGN section 4):
- *   1. hidden states given parameters: exact, as count splitting over distinct subtrees (split.c);
- *   2. partitions given hidden states and lambda0, with lambda integrated out (partition_moves.c);
+ * One iteration (docs/maths.md):
+ *   1. hidden states given parameters: exact, as counts divided over distinct subtrees
+ * (hidden_states.c);
+ *   2. partitions given hidden states and lambda0, with lambda integrated out (partition_sweep.c);
  *   3. lambda0 by table counts with lambda integrated out, and only then lambda, pi, b, o.
  * Random numbers are a function of (seed, purpose; stream, iteration, item), so a chain can be
  * taken up at any iteration from (params, log lambda0, alpha, alpha0) alone.
@@ -10,18 +11,15 @@
 #ifndef PHL_GIBBS_GIBBS_H
 #define PHL_GIBBS_GIBBS_H
 
-#include "gibbs/likely.h"
+#include "gibbs/likely_outcome.h"
 #include "gibbs/partitions.h"
 #include "model/infer.h"
 
 typedef struct phl_gibbs_options {
     double alpha, alpha0, beta, gamma, delta;
-    double slot_support;
     phl_partition_prior prior;
     bool fixed_partitions; /* step 2 is left out */
     bool update_concentration;
-    double anneal_start; /* T0 >= 1 */
-    uint64_t anneal_end; /* m0: the iteration the temperature has come down to 1 */
     uint64_t seed, stream;
     int threads; /* for the upward pass */
 } phl_gibbs_options;
@@ -42,7 +40,8 @@ typedef struct phl_gibbs {
     const uint32_t *label_row; /* borrowed */
     phl_params *params;
     phl_upward *upward;
-    phl_rows *rows;
+    const phl_slot_pairs *pairs; /* borrowed */
+    phl_state_counts *state_counts;
     phl_partitions *partitions;
     phl_gibbs_counts counts;
     phl_params *shape_counts; /* shape and root_kind of the data: they never change */
@@ -54,34 +53,33 @@ typedef struct phl_gibbs {
     /* Figures of the iteration done last. */
     double log_likelihood; /* of the parameters that entered it */
     double log_joint;      /* log p(x, Q, c | lambda0) with lambda, pi, b integrated out */
-    double temperature;
     /* Work space. */
     double *weights;
     size_t weight_capacity;
     int64_t *drawn;
     size_t drawn_capacity;
-    phl_choices choices;
-    phl_likely likely;
+    phl_cell_draw cell_draw;
+    phl_likely_outcomes likely;
     int64_t *pool; /* [n_pairs][width] children of pairs in active slots, by the block they show */
     size_t pool_capacity;
     double *share; /* by mode, at first_share: [k][C] how far a state belongs to a block */
     size_t share_capacity, first_share[PHL_MAX_MODES];
     /* log (beta)_n, log ((M + 1) beta)_n; log (gamma)_n, log (C gamma)_n. */
     phl_rising emission_rising[2], prior_rising[2];
-    /* Labels and slots that take no part in step 1; see parameters.c. */
+    /* Labels and slots that take no part in step 1; see gibbs_parameters.c. */
     uint32_t *label_order; /* [M + 1] rows of emission, first those the forest has */
     size_t n_seen;
     uint8_t *has_leaf;   /* [L + 1] */
     double *unseen_mass; /* [C] */
     bool expanded;
-    uint64_t drawn_in; /* iteration params were drawn in */
+    uint64_t drawn_in; /* of whose random streams params were drawn */
     double *log_row;   /* [max(C, M + 1)] twice */
 } phl_gibbs;
 
 /* A chain at its start: one random eligible slot (or slots_min of them) with a random partition
  * into two blocks, all tables uniform, so that the first hidden states are uniform.  fixed:
  * partitions to start from and, with options->fixed_partitions, to keep. */
-phl_status phl_gibbs_create(const phl_index *index, const uint32_t *label_row, uint32_t states,
+phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_row, uint32_t states,
                             uint32_t labels, const phl_mode *fixed, uint32_t n_fixed,
                             const phl_gibbs_options *options, phl_gibbs **gibbs, phl_error *error);
 void phl_gibbs_free(phl_gibbs *gibbs);
@@ -102,22 +100,23 @@ static inline int64_t phl_gibbs_count(const phl_gibbs *gibbs, uint32_t subtree, 
                            : 0;
 }
 
-/* One iteration. */
-phl_status phl_gibbs_step(phl_gibbs *gibbs, phl_error *error);
+/* One iteration, its partition moves at a temperature of 1 or more. */
+phl_status phl_gibbs_step(phl_gibbs *gibbs, double temperature, phl_error *error);
 
-/* Its three parts, for tests. */
-phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error);
+/* Its three steps, for tests. */
+phl_status phl_hidden_states_draw(phl_gibbs *gibbs, phl_error *error);
 phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_error *error);
-phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error);
+/* `drawn_in` tells the random streams: those of an iteration, or UINT64_MAX, which none uses. */
+phl_status phl_gibbs_parameters_draw(phl_gibbs *gibbs, uint64_t drawn_in, phl_error *error);
 
 /* Draw the probabilities of labels and slots the forest does not have, which steps leave out: to be
  * called before anybody else looks at params.  Drawn once an iteration, however often it is called.
  */
-void phl_gibbs_expand(phl_gibbs *gibbs);
+void phl_gibbs_parameters_expand(phl_gibbs *gibbs);
 
 /* Parts of phl_gibbs_create and of step 3: what the forest has; active slots of the model from the
  * partitions. */
-phl_status phl_gibbs_list_seen(phl_gibbs *gibbs, phl_error *error);
+phl_status phl_gibbs_parameters_list_seen(phl_gibbs *gibbs, phl_error *error);
 phl_status phl_gibbs_set_modes(phl_gibbs *gibbs, phl_error *error);
 
 /* Go over to soft clustering: kappa = 0.9 hard + 0.1 / k, sizes kept; later steps are soft. */
@@ -137,8 +136,5 @@ phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl
 /* log p(labels) of the training trees under the parameters of now, which takes an upward pass; a
  * step that follows at once does not repeat it. */
 phl_status phl_gibbs_likelihood(phl_gibbs *gibbs, double *log_likelihood, phl_error *error);
-
-/* T(m) = max(T0^(1 - m / m0), 1). */
-double phl_gibbs_temperature(const phl_gibbs_options *options, uint64_t iteration);
 
 #endif

@@ -1,4 +1,4 @@
-/* partitions.c - the state and the score of the partitions; moves are in partition_moves.c. */
+/* partitions.c - the state and the score of the partitions; moves are in partition_*.c. */
 #include "gibbs/partitions.h"
 
 #include <math.h>
@@ -10,23 +10,23 @@
 /* Tables beyond this cost more to fill than logarithms for the counts there (measured). */
 enum { LARGEST_TABLE = 512 };
 
-phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prior,
+phl_status phl_partitions_create(phl_state_counts *counts, const phl_partition_prior *prior,
                                  phl_partitions **partitions, phl_error *error)
 {
     phl_partitions *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
-    size_t e_count = rows->n_eligible, values = (size_t)rows->states + 1;
-    made->rows = rows;
+    size_t e_count = counts->pairs->n_eligible, values = (size_t)counts->states + 1;
+    made->counts = counts;
     made->prior = *prior;
-    made->states = rows->states;
-    made->n_eligible = rows->n_eligible;
+    made->states = counts->states;
+    made->n_eligible = counts->pairs->n_eligible;
     made->n_cells = 1;
     made->size = phl_alloc(e_count, sizeof *made->size, error);
     made->block = phl_alloc_zero(e_count * values, sizeof *made->block, error);
     made->stride = phl_alloc_zero(e_count, sizeof *made->stride, error);
-    made->rising = phl_alloc_zero(rows->states, sizeof *made->rising, error);
+    made->rising = phl_alloc_zero(counts->states, sizeof *made->rising, error);
     made->open_block = phl_alloc_zero(values, sizeof *made->open_block, error);
     made->weights = phl_alloc(values + 1, sizeof *made->weights, error);
     made->moved = phl_alloc_zero(values, sizeof *made->moved, error);
@@ -40,7 +40,7 @@ phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prio
         status = phl_stirling_init(&made->stirling, values, error);
     }
     if (status == PHL_OK) {
-        status = phl_slot_view_init(&made->view, rows->states, error);
+        status = phl_slot_view_init(&made->view, counts->states, error);
     }
     if (status != PHL_OK) {
         phl_partitions_free(made);
@@ -121,7 +121,7 @@ phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
     return status == PHL_OK ? tabulate(&partitions->rising_total, all, error) : status;
 }
 
-double phl_cell_score(const phl_partitions *partitions, const int64_t *counts)
+double phl_partitions_cell_score(const phl_partitions *partitions, const int64_t *counts)
 {
     double score = 0.0;
     int64_t total = 0;
@@ -134,7 +134,7 @@ double phl_cell_score(const phl_partitions *partitions, const int64_t *counts)
     return total == 0 ? 0.0 : score - phl_rising_get(&partitions->rising_total, total);
 }
 
-bool phl_sizes_allowed(const phl_partitions *partitions, uint32_t e, uint32_t size)
+bool phl_partitions_size_allowed(const phl_partitions *partitions, uint32_t e, uint32_t size)
 {
     const phl_partition_prior *prior = &partitions->prior;
     if (prior->fixed != NULL) {
@@ -155,7 +155,7 @@ double phl_partitions_log_prior(const phl_partitions *partitions)
         if (prior->fixed != NULL && partitions->size[e] != prior->fixed[e]) {
             return -INFINITY;
         }
-        sum += phl_size_prior(partitions, partitions->size[e]);
+        sum += phl_partitions_size_prior(partitions, partitions->size[e]);
     }
     if (prior->fixed == NULL &&
         (partitions->n_active < prior->slots_min || partitions->n_active > prior->slots_max ||
@@ -169,12 +169,12 @@ double phl_partitions_score(const phl_partitions *partitions)
 {
     double sum = phl_partitions_log_prior(partitions);
     for (size_t z = 0; z < partitions->n_cells; z++) {
-        sum += phl_cell_score(partitions, partitions->cells + z * partitions->states);
+        sum += phl_partitions_cell_score(partitions, partitions->cells + z * partitions->states);
     }
     return sum;
 }
 
-void phl_set_size(phl_partitions *partitions, uint32_t e, uint32_t size)
+void phl_partitions_set_size(phl_partitions *partitions, uint32_t e, uint32_t size)
 {
     uint32_t before = partitions->size[e];
     partitions->size[e] = size;
@@ -183,7 +183,7 @@ void phl_set_size(phl_partitions *partitions, uint32_t e, uint32_t size)
 }
 
 /* The last active slot runs fastest, as in the core of a model. */
-void phl_lay_out(phl_partitions *partitions)
+void phl_partitions_lay_out(phl_partitions *partitions)
 {
     size_t cells = 1;
     partitions->n_active = 0;
@@ -195,7 +195,7 @@ void phl_lay_out(phl_partitions *partitions)
     partitions->n_cells = cells;
 }
 
-phl_status phl_cells_reserve(phl_partitions *partitions, phl_error *error)
+phl_status phl_partitions_reserve_cells(phl_partitions *partitions, phl_error *error)
 {
     size_t n = partitions->n_cells;
     phl_status status = phl_grow(&partitions->cells, &partitions->cell_capacity,
@@ -211,7 +211,7 @@ phl_status phl_cells_reserve(phl_partitions *partitions, phl_error *error)
     return status;
 }
 
-void phl_cells_survey(phl_partitions *partitions)
+void phl_partitions_survey_cells(phl_partitions *partitions)
 {
     size_t c = partitions->states;
     partitions->n_live = 0;
@@ -229,18 +229,19 @@ void phl_cells_survey(phl_partitions *partitions)
 
 phl_status phl_partitions_count(phl_partitions *partitions, phl_error *error)
 {
-    const phl_rows *rows = partitions->rows;
+    const phl_state_counts *counts = partitions->counts;
     size_t c = partitions->states;
-    phl_lay_out(partitions);
-    phl_status status = phl_cells_reserve(partitions, error);
+    phl_partitions_lay_out(partitions);
+    phl_status status = phl_partitions_reserve_cells(partitions, error);
     if (status != PHL_OK) {
         return status;
     }
     memset(partitions->cells, 0, partitions->n_cells * c * sizeof *partitions->cells);
-    for (size_t r = 0; r < rows->n_rows; r++) {
-        partitions->cells[rows->row[r].cell * c + rows->row[r].state] += rows->row[r].n;
+    for (size_t r = 0; r < counts->n_portions; r++) {
+        partitions->cells[counts->portion[r].cell * c + counts->portion[r].state] +=
+            counts->portion[r].n;
     }
-    phl_cells_survey(partitions);
+    phl_partitions_survey_cells(partitions);
     return PHL_OK;
 }
 
@@ -249,7 +250,7 @@ uint32_t phl_partitions_modes(const phl_partitions *partitions, phl_mode *modes)
     uint32_t count = 0;
     for (uint32_t e = 0; e < partitions->n_eligible; e++) {
         if (partitions->size[e] > 1) {
-            modes[count].slot = partitions->rows->eligible[e];
+            modes[count].slot = partitions->counts->pairs->eligible[e];
             modes[count].size = partitions->size[e];
             modes[count].block = partitions->block + (size_t)e * (partitions->states + 1);
             modes[count].matrix = NULL;

@@ -4,13 +4,13 @@
  * The target of every move, given the hidden states and lambda0, is
  *   prod over cells z of B(alpha lambda0 + n_z) / B(alpha lambda0)  x  prod over slots p(k) /
  * S(C+1, k) to the power 1 / temperature, confined to: the number of active slots (k > 1) in
- * [slots_min, slots_max], at most core_max cells, and fixed sizes if asked for (DESIGN sections 2
- * and 4).
+ * [slots_min, slots_max], at most core_max cells, and fixed sizes if asked for
+ * (docs/maths.md).
  *
  * Moves (a) and (b) work on one slot, which must be open: its children are dealt out to their
  * parents (slot_view.h), and the counts of the cells lie in slabs, one a block of that slot, so
- * that a block can come and go.  Rows are brought up to date when the slot is closed, if anything
- * changed.
+ * that a block can come and go.  Portions are brought up to date when the slot is closed, if
+ * anything changed.
  */
 #ifndef PHL_GIBBS_PARTITIONS_H
 #define PHL_GIBBS_PARTITIONS_H
@@ -32,7 +32,7 @@ typedef struct phl_move_count {
 } phl_move_count;
 
 typedef struct phl_partitions {
-    phl_rows *rows; /* borrowed */
+    phl_state_counts *counts; /* borrowed */
     phl_partition_prior prior;
     uint32_t states, n_eligible;
     uint32_t *size;  /* [E] k */
@@ -80,19 +80,20 @@ typedef struct phl_partitions {
     phl_move_count reassigned, split, merged, carried;
 } phl_partitions;
 
-phl_status phl_partitions_create(phl_rows *rows, const phl_partition_prior *prior,
+phl_status phl_partitions_create(phl_state_counts *counts, const phl_partition_prior *prior,
                                  phl_partitions **partitions, phl_error *error);
 void phl_partitions_free(phl_partitions *partitions);
 
-/* alpha and log lambda0 [C] for the moves to come, on the rows counted last. */
+/* alpha and log lambda0 [C] for the moves to come, on the portions counted last. */
 phl_status phl_partitions_set_base(phl_partitions *partitions, double alpha,
                                    const double *log_lambda0, phl_error *error);
 /* The same for scores alone, which are few: without tables. */
 void phl_partitions_set_score_base(phl_partitions *partitions, double alpha,
                                    const double *log_lambda0);
 
-/* Sizes were set, and rows are new: the layout of the cells and their counts.  Cells of rows must
- * be those of that layout: the last active slot runs fastest, as in the core of a model. */
+/* Sizes were set, and portions are new: the layout of the cells and their counts.  Cells of
+ * portions must be those of that layout: the last active slot runs fastest, as in the core of a
+ * model. */
 phl_status phl_partitions_count(phl_partitions *partitions, phl_error *error);
 
 /* Log of the target at temperature 1: all cells, prior included. */
@@ -100,26 +101,26 @@ double phl_partitions_score(const phl_partitions *partitions);
 double phl_partitions_log_prior(const phl_partitions *partitions); /* -inf outside the confines */
 
 /* Open slot e for moves (a) and (b), and close it. */
-phl_status phl_partitions_open(phl_partitions *partitions, uint32_t e, phl_rng *rng,
-                               phl_error *error);
-phl_status phl_partitions_close(phl_partitions *partitions, phl_rng *rng, phl_error *error);
+phl_status phl_partition_slot_open(phl_partitions *partitions, uint32_t e, phl_rng *rng,
+                                   phl_error *error);
+phl_status phl_partition_slot_close(phl_partitions *partitions, phl_rng *rng, phl_error *error);
 
 /* (a) One value of the open slot to any block or a new one, drawn from its exact conditional. */
-phl_status phl_partitions_reassign(phl_partitions *partitions, uint32_t value, double temperature,
-                                   phl_rng *rng, phl_error *error);
+phl_status phl_partition_reassign(phl_partitions *partitions, uint32_t value, double temperature,
+                                  phl_rng *rng, phl_error *error);
 /* (b) Two values of the open slot drawn at random: their common block is split between them, the
  * others going either way by a fair coin; or their two blocks are merged. */
-phl_status phl_partitions_split_merge(phl_partitions *partitions, double temperature, phl_rng *rng,
-                                      phl_error *error);
+phl_status phl_partition_split_merge(phl_partitions *partitions, double temperature, phl_rng *rng,
+                                     phl_error *error);
 /* (c) The partition of a random active slot goes over to a random inactive one.  No slot may be
  * open. */
-phl_status phl_partitions_carry(phl_partitions *partitions, double temperature, phl_rng *rng,
-                                phl_error *error);
+phl_status phl_partition_carry(phl_partitions *partitions, double temperature, phl_rng *rng,
+                               phl_error *error);
 
 /* One sweep: every slot in random order, in it every value in random order and a split or merge;
  * then a few carries. */
-phl_status phl_partitions_sweep(phl_partitions *partitions, double temperature, phl_rng *rng,
-                                phl_error *error);
+phl_status phl_partition_sweep(phl_partitions *partitions, double temperature, phl_rng *rng,
+                               phl_error *error);
 
 /* The active slots as modes of a model (block arrays borrowed); returns how many. */
 uint32_t phl_partitions_modes(const phl_partitions *partitions, phl_mode *modes);

@@ -11,19 +11,19 @@ enum { LARGEST = 1 << 20 };
 
 /* Has a pair children in at most one state of every block?  Then there is nothing to deal, and
  * view->only tells the state by block. */
-static bool is_plain(phl_slot_view *view, const phl_rows *rows, uint32_t pair,
+static bool is_plain(phl_slot_view *view, const phl_state_counts *counts, uint32_t pair,
                      const uint32_t *block)
 {
-    const int64_t *value = rows->value + (size_t)pair * rows->states;
-    uint32_t one = rows->one_value[pair];
+    const int64_t *value = counts->value + (size_t)pair * counts->states;
+    uint32_t one = counts->one_value[pair];
     if (one != PHL_MANY) {
         view->only[block[one]] = one;
         return true;
     }
-    for (size_t q = 0; q < rows->states; q++) {
+    for (size_t q = 0; q < counts->states; q++) {
         view->only[block[q]] = PHL_MANY;
     }
-    for (uint32_t q = 0; q < rows->states; q++) {
+    for (uint32_t q = 0; q < counts->states; q++) {
         if (value[q] > 0) {
             if (view->only[block[q]] != PHL_MANY) {
                 return false;
@@ -34,7 +34,7 @@ static bool is_plain(phl_slot_view *view, const phl_rows *rows, uint32_t pair,
     return true;
 }
 
-uint32_t phl_slot_most(const int64_t *value, size_t c)
+uint32_t phl_slot_deal_most(const int64_t *value, size_t c)
 {
     uint32_t most = 0;
     for (uint32_t q = 1; q < c; q++) {
@@ -43,22 +43,23 @@ uint32_t phl_slot_most(const int64_t *value, size_t c)
     return most;
 }
 
-phl_slot_way phl_slot_way_of(phl_slot_view *view, const phl_rows *rows, size_t i,
-                             const uint32_t *block, bool inactive)
+phl_slot_way phl_slot_deal_way(phl_slot_view *view, const phl_state_counts *counts, size_t i,
+                               const uint32_t *block, bool inactive)
 {
     enum { FEW_TIMES = 4 };
-    uint32_t pair = rows->pair[i];
-    bool several = inactive && rows->one_value[pair] == PHL_MANY; /* in the one block there is */
-    if (!several && is_plain(view, rows, pair, block)) {
+    uint32_t pair = counts->pairs->pair[i];
+    bool several = inactive && counts->one_value[pair] == PHL_MANY; /* in the one block there is */
+    if (!several && is_plain(view, counts, pair, block)) {
         return PHL_SLOT_PLAIN;
     }
-    const int64_t *value = rows->value + (size_t)pair * rows->states;
-    int64_t times = rows->pair_times[pair];
-    int64_t parents = (int64_t)(rows->first_parent[i + 1] - rows->first_parent[i]);
+    const int64_t *value = counts->value + (size_t)pair * counts->states;
+    int64_t times = counts->pairs->pair_times[pair];
+    int64_t parents =
+        (int64_t)(counts->pairs->first_parent[i + 1] - counts->pairs->first_parent[i]);
     if (!inactive || times > LARGEST) {
         return PHL_SLOT_TOGETHER;
     }
-    if (2 * (times - value[phl_slot_most(value, rows->states)]) <= parents) {
+    if (2 * (times - value[phl_slot_deal_most(value, counts->states)]) <= parents) {
         return PHL_SLOT_SCATTERED;
     }
     return times <= FEW_TIMES * parents ? PHL_SLOT_SINGLY : PHL_SLOT_TOGETHER;
@@ -68,13 +69,13 @@ phl_slot_way phl_slot_way_of(phl_slot_view *view, const phl_rows *rows, size_t i
  * Dealing by units
  * ------------------------------------------------------------------------------------------- */
 
-/* The row at a place among the occurrences of the parents of the i-th pair. */
-static uint32_t row_at(const phl_rows *rows, size_t i, int64_t place)
+/* The portion at a place among the occurrences of the parents of the i-th pair. */
+static uint32_t portion_at(const phl_state_counts *counts, size_t i, int64_t place)
 {
-    const int64_t *end = rows->parent_end;
-    size_t low = rows->first_parent[i], high = rows->first_parent[i + 1] - 1;
+    const int64_t *end = counts->pairs->parent_end;
+    size_t low = counts->pairs->first_parent[i], high = counts->pairs->first_parent[i + 1] - 1;
     if (end[high] == (int64_t)(high - low + 1)) { /* every parent occurs once */
-        return rows->parent[low + (size_t)place];
+        return counts->pairs->parent[low + (size_t)place];
     }
     int64_t begin = 0;
     while (low < high) {
@@ -86,22 +87,23 @@ static uint32_t row_at(const phl_rows *rows, size_t i, int64_t place)
             begin = end[middle];
         }
     }
-    uint32_t r = rows->parent[low];
-    for (place -= begin; place >= rows->row[r].n; r = rows->row[r].next) {
-        place -= rows->row[r].n;
+    uint32_t r = counts->pairs->parent[low];
+    for (place -= begin; place >= counts->portion[r].n; r = counts->portion[r].next) {
+        place -= counts->portion[r].n;
     }
     return r;
 }
 
-phl_status phl_slot_scatter(phl_slot_view *view, const phl_rows *rows, size_t i, uint32_t most,
-                            phl_rng *rng, phl_error *error)
+phl_status phl_slot_deal_scattered(phl_slot_view *view, const phl_state_counts *counts, size_t i,
+                                   uint32_t most, phl_rng *rng, phl_error *error)
 {
-    uint32_t pair = rows->pair[i];
-    const int64_t *value = rows->value + (size_t)pair * rows->states;
-    uint32_t times = (uint32_t)rows->pair_times[pair]; /* at most LARGEST */
+    uint32_t pair = counts->pairs->pair[i];
+    const int64_t *value = counts->value + (size_t)pair * counts->states;
+    uint32_t times = (uint32_t)counts->pairs->pair_times[pair]; /* at most LARGEST */
     size_t words = times / 64 + 1, before = view->taken_capacity;
-    phl_status status = phl_grow(&view->units, &view->unit_capacity, (size_t)rows->pair_times[pair],
-                                 sizeof *view->units, error);
+    phl_status status =
+        phl_grow(&view->units, &view->unit_capacity, (size_t)counts->pairs->pair_times[pair],
+                 sizeof *view->units, error);
     if (status == PHL_OK) {
         status = phl_grow(&view->taken, &view->taken_capacity, words, sizeof *view->taken, error);
     }
@@ -111,26 +113,27 @@ phl_status phl_slot_scatter(phl_slot_view *view, const phl_rows *rows, size_t i,
     memset(view->taken + before, 0, (view->taken_capacity - before) * sizeof *view->taken);
     phl_halves halves = {.rng = rng};
     view->n_units = 0;
-    for (uint32_t q = 0; q < rows->states; q++) {
+    for (uint32_t q = 0; q < counts->states; q++) {
         for (int64_t n = q == most ? 0 : value[q]; n > 0; n--) {
             uint32_t place = phl_halves_bounded(&halves, times);
             while (view->taken[place / 64] >> place % 64 & 1) {
                 place = phl_halves_bounded(&halves, times);
             }
             view->taken[place / 64] |= UINT64_C(1) << place % 64;
-            view->units[view->n_units++] = (phl_slot_unit){row_at(rows, i, (int64_t)place), q};
+            view->units[view->n_units++] =
+                (phl_slot_unit){portion_at(counts, i, (int64_t)place), q};
         }
     }
     memset(view->taken, 0, words * sizeof *view->taken);
     return PHL_OK;
 }
 
-phl_status phl_slot_deal_singly(phl_slot_view *view, const phl_rows *rows, size_t i, phl_rng *rng,
-                                phl_error *error)
+phl_status phl_slot_deal_singly(phl_slot_view *view, const phl_state_counts *counts, size_t i,
+                                phl_rng *rng, phl_error *error)
 {
-    uint32_t pair = rows->pair[i];
-    const int64_t *value = rows->value + (size_t)pair * rows->states;
-    uint32_t left = 0, times = (uint32_t)rows->pair_times[pair]; /* at most LARGEST */
+    uint32_t pair = counts->pairs->pair[i];
+    const int64_t *value = counts->value + (size_t)pair * counts->states;
+    uint32_t left = 0, times = (uint32_t)counts->pairs->pair_times[pair]; /* at most LARGEST */
     phl_status status =
         phl_grow(&view->units, &view->unit_capacity, times, sizeof *view->units, error);
     if (status == PHL_OK) {
@@ -139,16 +142,17 @@ phl_status phl_slot_deal_singly(phl_slot_view *view, const phl_rows *rows, size_
     if (status != PHL_OK) {
         return status;
     }
-    for (uint32_t q = 0; q < rows->states; q++) {
+    for (uint32_t q = 0; q < counts->states; q++) {
         for (int64_t n = value[q]; n > 0; n--) {
             view->deck[left++] = q;
         }
     }
     phl_halves halves = {.rng = rng};
     view->n_units = 0;
-    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
-            for (int64_t n = rows->row[r].n; n > 0; n--) {
+    for (size_t p = counts->pairs->first_parent[i]; p < counts->pairs->first_parent[i + 1]; p++) {
+        for (uint32_t r = counts->pairs->parent[p]; r != PHL_NO_PORTION;
+             r = counts->portion[r].next) {
+            for (int64_t n = counts->portion[r].n; n > 0; n--) {
                 uint32_t at = phl_halves_bounded(&halves, left);
                 view->units[view->n_units++] = (phl_slot_unit){r, view->deck[at]};
                 view->deck[at] = view->deck[--left];
@@ -163,32 +167,34 @@ phl_status phl_slot_deal_singly(phl_slot_view *view, const phl_rows *rows, size_
  * ------------------------------------------------------------------------------------------- */
 
 /* The parents of the i-th pair, by (cell, state). */
-static phl_status list_entries(phl_slot_view *view, const phl_rows *rows, size_t i,
+static phl_status list_entries(phl_slot_view *view, const phl_state_counts *counts, size_t i,
                                phl_error *error)
 {
-    size_t c = rows->states;
+    size_t c = counts->states;
     view->n_entries = 0;
-    for (size_t p = rows->first_parent[i]; p < rows->first_parent[i + 1]; p++) {
-        for (uint32_t r = rows->parent[p]; r != PHL_NO_ROW; r = rows->row[r].next) {
-            const phl_row *row = &rows->row[r];
-            uint32_t *number = &view->entry_of[row->cell * c + row->state];
+    for (size_t p = counts->pairs->first_parent[i]; p < counts->pairs->first_parent[i + 1]; p++) {
+        for (uint32_t r = counts->pairs->parent[p]; r != PHL_NO_PORTION;
+             r = counts->portion[r].next) {
+            const phl_portion *portion = &counts->portion[r];
+            uint32_t *number = &view->entry_of[portion->cell * c + portion->state];
             if (*number == 0) {
                 phl_status status = phl_grow(&view->entries, &view->entry_capacity,
                                              view->n_entries + 1, sizeof *view->entries, error);
                 if (status != PHL_OK) {
                     return status;
                 }
-                view->entries[view->n_entries++] = (phl_slot_entry){0, row->cell, row->state};
+                view->entries[view->n_entries++] =
+                    (phl_slot_entry){0, portion->cell, portion->state};
                 *number = (uint32_t)view->n_entries;
             }
-            view->entries[*number - 1].n += row->n;
+            view->entries[*number - 1].n += portion->n;
         }
     }
     return phl_grow(&view->dealt, &view->dealt_capacity, view->n_entries * (c + 1),
                     sizeof *view->dealt, error);
 }
 
-void phl_slot_forget(phl_slot_view *view, size_t c)
+void phl_slot_deal_forget(phl_slot_view *view, size_t c)
 {
     for (size_t x = 0; x < view->n_entries; x++) {
         view->entry_of[view->entries[x].cell * c + view->entries[x].state] = 0;
@@ -256,14 +262,14 @@ static void deal(phl_slot_view *view, const int64_t *value, const uint32_t *bloc
     }
 }
 
-phl_status phl_slot_deal_together(phl_slot_view *view, const phl_rows *rows, size_t i,
+phl_status phl_slot_deal_together(phl_slot_view *view, const phl_state_counts *counts, size_t i,
                                   const uint32_t *block, const uint32_t *digit, phl_rng *rng,
                                   phl_error *error)
 {
-    phl_status status = list_entries(view, rows, i, error);
+    phl_status status = list_entries(view, counts, i, error);
     if (status == PHL_OK) {
-        deal(view, rows->value + (size_t)rows->pair[i] * rows->states, block, digit, rows->states,
-             rng);
+        deal(view, counts->value + (size_t)counts->pairs->pair[i] * counts->states, block, digit,
+             counts->states, rng);
     }
     return status;
 }

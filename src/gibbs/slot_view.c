@@ -24,7 +24,7 @@ void phl_slot_view_clear(phl_slot_view *view)
 {
     phl_free(view->tables);
     phl_free(view->first_table);
-    phl_free(view->parts);
+    phl_free(view->terms);
     phl_free(view->count);
     phl_free(view->number);
     phl_free(view->entry_of);
@@ -93,89 +93,92 @@ static phl_status add(phl_slot_view *view, size_t n_rest, size_t c, uint32_t q, 
 
 /* The i-th pair of an inactive slot, whose children are all in state q: every cell is its own rest.
  * Most of the time of a sweep goes here. */
-static phl_status count_alike(phl_slot_view *view, const phl_rows *rows, size_t i, uint32_t q,
-                              size_t n_cells, phl_error *error)
+static phl_status count_alike(phl_slot_view *view, const phl_state_counts *counts, size_t i,
+                              uint32_t q, size_t n_cells, phl_error *error)
 {
-    const uint32_t *parent = rows->parent + rows->first_parent[i];
-    const uint32_t *end = rows->parent + rows->first_parent[i + 1];
-    const phl_row *all = rows->row;
+    const uint32_t *parent = counts->pairs->parent + counts->pairs->first_parent[i];
+    const uint32_t *end = counts->pairs->parent + counts->pairs->first_parent[i + 1];
+    const phl_portion *all = counts->portion;
     uint32_t *number = view->number + q * n_cells;
     int64_t *count = view->count;
-    size_t c = rows->states;
+    size_t c = counts->states;
     for (; parent < end; parent++) {
-        const phl_row *row = all + *parent;
+        const phl_portion *portion = all + *parent;
         for (;;) {
-            if (number[row->cell] == 0) {
-                phl_status status = new_table(view, c, q, row->cell, &number[row->cell], error);
+            if (number[portion->cell] == 0) {
+                phl_status status =
+                    new_table(view, c, q, portion->cell, &number[portion->cell], error);
                 if (status != PHL_OK) {
                     return status;
                 }
                 count = view->count;
             }
-            count[(number[row->cell] - 1) * c + row->state] += row->n;
-            if (row->next == PHL_NO_ROW) {
+            count[(number[portion->cell] - 1) * c + portion->state] += portion->n;
+            if (portion->next == PHL_NO_PORTION) {
                 break;
             }
-            row = all + row->next;
+            portion = all + portion->next;
         }
     }
     return PHL_OK;
 }
 
 /* The i-th pair of an active slot, whose children are in one state of each block. */
-static phl_status count_plain(phl_slot_view *view, const phl_rows *rows, size_t i,
+static phl_status count_plain(phl_slot_view *view, const phl_state_counts *counts, size_t i,
                               const phl_slot_layout *layout, phl_error *error)
 {
-    const uint32_t *parent = rows->parent + rows->first_parent[i];
-    const uint32_t *end = rows->parent + rows->first_parent[i + 1];
+    const uint32_t *parent = counts->pairs->parent + counts->pairs->first_parent[i];
+    const uint32_t *end = counts->pairs->parent + counts->pairs->first_parent[i + 1];
     const uint32_t *only = view->only, *digit = layout->digit, *rest = layout->rest;
-    const phl_row *all = rows->row;
+    const phl_portion *all = counts->portion;
     uint32_t *numbers = view->number;
     int64_t *count = view->count;
-    size_t c = rows->states, n_rest = layout->n_rest;
+    size_t c = counts->states, n_rest = layout->n_rest;
     for (; parent < end; parent++) {
-        const phl_row *row = all + *parent;
+        const phl_portion *portion = all + *parent;
         for (;;) {
-            uint32_t q = only[digit[row->cell]], *number = numbers + q * n_rest + rest[row->cell];
+            uint32_t q = only[digit[portion->cell]],
+                     *number = numbers + q * n_rest + rest[portion->cell];
             if (*number == 0) {
-                phl_status status = new_table(view, c, q, rest[row->cell], number, error);
+                phl_status status = new_table(view, c, q, rest[portion->cell], number, error);
                 if (status != PHL_OK) {
                     return status;
                 }
                 count = view->count;
             }
-            count[(*number - 1) * c + row->state] += row->n;
-            if (row->next == PHL_NO_ROW) {
+            count[(*number - 1) * c + portion->state] += portion->n;
+            if (portion->next == PHL_NO_PORTION) {
                 break;
             }
-            row = all + row->next;
+            portion = all + portion->next;
         }
     }
     return PHL_OK;
 }
 
 /* The i-th pair of an inactive slot by units; those not listed have children in state `most`. */
-static phl_status count_units(phl_slot_view *view, const phl_rows *rows, size_t n_cells,
+static phl_status count_units(phl_slot_view *view, const phl_state_counts *counts, size_t n_cells,
                               uint32_t most, phl_error *error)
 {
-    size_t c = rows->states;
+    size_t c = counts->states;
     phl_status status = PHL_OK;
     for (size_t u = 0; status == PHL_OK && u < view->n_units; u++) {
-        const phl_row *row = &rows->row[view->units[u].row];
+        const phl_portion *portion = &counts->portion[view->units[u].portion];
         if (most != PHL_MANY) {
-            uint32_t number = view->number[most * n_cells + row->cell];
-            view->count[(number - 1) * c + row->state]--;
+            uint32_t number = view->number[most * n_cells + portion->cell];
+            view->count[(number - 1) * c + portion->state]--;
         }
-        status = add(view, n_cells, c, view->units[u].value, row->cell, row->state, 1, error);
+        status =
+            add(view, n_cells, c, view->units[u].value, portion->cell, portion->state, 1, error);
     }
     return status;
 }
 
-static phl_status count_dealt(phl_slot_view *view, const phl_rows *rows,
+static phl_status count_dealt(phl_slot_view *view, const phl_state_counts *counts,
                               const phl_slot_layout *layout, phl_error *error)
 {
     phl_status status = PHL_OK;
-    size_t c = rows->states;
+    size_t c = counts->states;
     for (size_t x = 0; x < view->n_entries; x++) {
         const phl_slot_entry *entry = &view->entries[x];
         for (uint32_t q = 0; status == PHL_OK && q < c; q++) {
@@ -220,27 +223,27 @@ static phl_status count_empty(phl_slot_view *view, const uint32_t *block,
     return status;
 }
 
-/* Counts into lists of parts, tables into chains by value; the numbers are cleared. */
+/* Counts into lists of terms, tables into chains by value; the numbers are cleared. */
 static phl_status finish(phl_slot_view *view, size_t n_rest, size_t c, phl_error *error)
 {
-    phl_status status = phl_grow(&view->parts, &view->part_capacity, view->n_tables * c + 1,
-                                 sizeof *view->parts, error);
-    view->n_parts = 0;
+    phl_status status = phl_grow(&view->terms, &view->term_capacity, view->n_tables * c + 1,
+                                 sizeof *view->terms, error);
+    view->n_terms = 0;
     for (size_t q = 0; q <= c; q++) {
         view->first_table[q] = PHL_NO_TABLE;
     }
     for (size_t t = view->n_tables; t-- > 0;) {
         phl_slot_table *table = &view->tables[t];
         view->number[table->value * n_rest + table->rest] = 0;
-        table->first_part = view->n_parts;
+        table->first_term = view->n_terms;
         table->total = 0;
         for (uint32_t j = 0; status == PHL_OK && j < c; j++) {
             int64_t n = view->count[t * c + j];
-            view->parts[view->n_parts] = (phl_slot_part){n, j};
-            view->n_parts += n > 0;
+            view->terms[view->n_terms] = (phl_slot_term){n, j};
+            view->n_terms += n > 0;
             table->total += n;
         }
-        table->n_parts = (uint32_t)(view->n_parts - table->first_part);
+        table->n_terms = (uint32_t)(view->n_terms - table->first_term);
         if (table->total > 0) { /* all of its children may have been given other states */
             table->next = view->first_table[table->value];
             view->first_table[table->value] = (uint32_t)t;
@@ -250,44 +253,44 @@ static phl_status finish(phl_slot_view *view, size_t n_rest, size_t c, phl_error
 }
 
 /* Deal and count the i-th pair. */
-static phl_status count_pair(phl_slot_view *view, const phl_rows *rows, size_t i,
+static phl_status count_pair(phl_slot_view *view, const phl_state_counts *counts, size_t i,
                              const uint32_t *block, const phl_slot_layout *layout, phl_rng *rng,
                              phl_error *error)
 {
-    size_t c = rows->states, n_cells = layout->n_cells;
-    uint32_t pair = rows->pair[i], most;
-    const int64_t *value = rows->value + pair * c;
+    size_t c = counts->states, n_cells = layout->n_cells;
+    uint32_t pair = counts->pairs->pair[i], most;
+    const int64_t *value = counts->value + pair * c;
     phl_status status;
-    switch (phl_slot_way_of(view, rows, i, block, layout->n_rest == n_cells)) {
+    switch (phl_slot_deal_way(view, counts, i, block, layout->n_rest == n_cells)) {
     case PHL_SLOT_PLAIN:
-        return count_plain(view, rows, i, layout, error);
+        return count_plain(view, counts, i, layout, error);
     case PHL_SLOT_SCATTERED:
-        most = phl_slot_most(value, c);
-        status = phl_slot_scatter(view, rows, i, most, rng, error);
+        most = phl_slot_deal_most(value, c);
+        status = phl_slot_deal_scattered(view, counts, i, most, rng, error);
         if (status == PHL_OK) {
-            status = count_alike(view, rows, i, most, n_cells, error);
+            status = count_alike(view, counts, i, most, n_cells, error);
         }
-        return status == PHL_OK ? count_units(view, rows, n_cells, most, error) : status;
+        return status == PHL_OK ? count_units(view, counts, n_cells, most, error) : status;
     case PHL_SLOT_SINGLY:
-        status = phl_slot_deal_singly(view, rows, i, rng, error);
-        return status == PHL_OK ? count_units(view, rows, n_cells, PHL_MANY, error) : status;
+        status = phl_slot_deal_singly(view, counts, i, rng, error);
+        return status == PHL_OK ? count_units(view, counts, n_cells, PHL_MANY, error) : status;
     case PHL_SLOT_TOGETHER:
         break;
     }
-    status = phl_slot_deal_together(view, rows, i, block, layout->digit, rng, error);
+    status = phl_slot_deal_together(view, counts, i, block, layout->digit, rng, error);
     if (status == PHL_OK) {
-        status = count_dealt(view, rows, layout, error);
+        status = count_dealt(view, counts, layout, error);
     }
-    phl_slot_forget(view, c);
+    phl_slot_deal_forget(view, c);
     return status;
 }
 
-phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32_t e,
+phl_status phl_slot_view_count(phl_slot_view *view, const phl_state_counts *counts, uint32_t e,
                                const uint32_t *block, const phl_slot_layout *layout,
                                const int64_t *cells, const uint32_t *live, size_t n_live,
                                phl_rng *rng, phl_error *error)
 {
-    size_t c = rows->states;
+    size_t c = counts->states;
     bool inactive = layout->n_rest == layout->n_cells;
     view->n_tables = 0;
     phl_status status =
@@ -296,11 +299,12 @@ phl_status phl_slot_view_count(phl_slot_view *view, const phl_rows *rows, uint32
         status =
             grow_cleared(&view->entry_of, &view->entry_of_capacity, layout->n_cells * c, error);
     }
-    for (size_t i = rows->first_pair[e]; status == PHL_OK && i < rows->first_pair[e + 1]; i++) {
-        uint32_t one = rows->one_value[rows->pair[i]];
+    for (size_t i = counts->pairs->first_pair[e];
+         status == PHL_OK && i < counts->pairs->first_pair[e + 1]; i++) {
+        uint32_t one = counts->one_value[counts->pairs->pair[i]];
         status = inactive && one != PHL_MANY
-                     ? count_alike(view, rows, i, one, layout->n_cells, error)
-                     : count_pair(view, rows, i, block, layout, rng, error);
+                     ? count_alike(view, counts, i, one, layout->n_cells, error)
+                     : count_pair(view, counts, i, block, layout, rng, error);
     }
     if (status == PHL_OK) {
         status = count_empty(view, block, layout, c, cells, live, n_live, error);

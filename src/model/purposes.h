@@ -5,22 +5,22 @@
 #ifndef PHL_MODEL_PURPOSES_H
 #define PHL_MODEL_PURPOSES_H
 
-/* learn/ */
-#define PHL_PURPOSE_EM_START 0x656d7374u  /* "emst": random start of a fit; item = table */
-#define PHL_PURPOSE_START 0x73747274u     /* "strt": start of a chain; item 0, or tree + 1 */
-#define PHL_PURPOSE_SPLIT 0x73706c74u     /* "splt": hidden states; item = subtrees by 64s */
-#define PHL_PURPOSE_PARTITION 0x70617274u /* "part": partition moves */
-#define PHL_PURPOSE_TABLES 0x7461626cu    /* "tabl": table counts, lambda0; item = step */
-#define PHL_PURPOSE_CORE 0x636f7265u      /* "core": lambda */
-#define PHL_PURPOSE_PRIOR 0x7072696fu     /* "prio": pi; item = first slot of a run */
-#define PHL_PURPOSE_EMISSION 0x656d6973u  /* "emis": b */
-#define PHL_PURPOSE_UNSEEN 0x756e7365u    /* "unse": b of labels not in the forest; item = state */
-#define PHL_PURPOSE_MODE 0x6d6f6465u      /* "mode": kappa; item = mode */
-#define PHL_PURPOSE_SHAPES 0x6f6f6f6fu    /* "oooo": o; item = step */
+/* em/, gibbs/ */
+#define PHL_PURPOSE_EM_START 0x656d7374u      /* "emst": random start of a fit; item = table */
+#define PHL_PURPOSE_START 0x73747274u         /* "strt": start of a chain; item 0, or tree + 1 */
+#define PHL_PURPOSE_HIDDEN_STATES 0x73706c74u /* "splt": hidden states; item = subtrees by 64s */
+#define PHL_PURPOSE_PARTITION 0x70617274u     /* "part": partition moves */
+#define PHL_PURPOSE_TABLES 0x7461626cu        /* "tabl": table counts, lambda0; item = step */
+#define PHL_PURPOSE_CORE 0x636f7265u          /* "core": lambda */
+#define PHL_PURPOSE_PRIOR 0x7072696fu         /* "prio": pi; item = first slot of a run */
+#define PHL_PURPOSE_EMISSION 0x656d6973u      /* "emis": b */
+#define PHL_PURPOSE_UNSEEN 0x756e7365u /* "unse": b of labels not in the forest; item = state */
+#define PHL_PURPOSE_MODE 0x6d6f6465u   /* "mode": kappa; item = mode */
+#define PHL_PURPOSE_SHAPES 0x6f6f6f6fu /* "oooo": o; item = step */
 
-/* gibbs/seed.c */
-#define PHL_PURPOSE_SEED_STATES 0x73647374u /* "sdst": hidden states; item = tree */
-#define PHL_PURPOSE_SEED_SIZES 0x7364737au  /* "sdsz": the size move */
+/* gibbs/paper_sampler.c */
+#define PHL_PURPOSE_PAPER_STATES 0x73647374u /* "sdst": hidden states; item = tree */
+#define PHL_PURPOSE_PAPER_SIZES 0x7364737au  /* "sdsz": the size move */
 
 /* task/ */
 #define PHL_PURPOSE_HIDE 0x68696465u   /* "hide": labels to hide; item = tree */

@@ -34,9 +34,8 @@ phl_status phl_checkpoint_read(const phl_database *database, const phl_directory
 
 typedef struct phl_run_writer {
     const char *path;         /* of the run file, borrowed */
-    bool replace;             /* an existing file */
     const phl_forest *forest; /* to be stored with the run, or NULL; borrowed */
-    int lock;                 /* on the run file; -1: none */
+    int lock;                 /* on the run file, or on the one that it will replace; -1: none */
     bool is_open;
     phl_database database;
     sqlite3_stmt *trace, *model, *tensor, *forget, *checkpoint, *progress;

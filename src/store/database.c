@@ -6,17 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/placing.h"
 #include "base/text.h"
 #include "store/schema.h"
 
 #define ASK_FOR_RUN "give a run that `phloem train` made"
+#define MAGIC "SQLite format 3" /* with its NUL, the first bytes of a database */
 #define TRY_A_COPY "use an undamaged copy, or train again"
 
 enum {
     HEADER_SIZE = 100, /* of a SQLite database */
     BUSY_MILLISECONDS = 5000,
+    LEAVE_MILLISECONDS = 1000, /* for others to close a file whose log is empty */
+    PAUSE_MILLISECONDS = 20,
+    OPEN_TRIES = 10,
     LARGEST_VALUE = 1 << 27 /* bytes; arrays are cut into smaller parts (arrays.h) */
 };
 
@@ -78,6 +84,16 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
         return phl_raise_errno(error, PHL_ERR_OPEN, cause != 0 ? cause : EACCES, database->name,
                                "cannot open");
     case SQLITE_READONLY:
+        if (code == SQLITE_READONLY_ROLLBACK) {
+            char remedy[sizeof error->remedy];
+            (void)snprintf(remedy, sizeof remedy, "undo that change with: sqlite3 %.200s .tables",
+                           database->name);
+            return phl_raise_at(
+                error, PHL_ERR_OPEN, position, remedy,
+                "cannot open: another program was stopped while it changed the run, "
+                "and left %.200s-journal",
+                database->name);
+        }
         return phl_raise_at(error, PHL_ERR_OPEN, position,
                             "let the program that wrote it finish or resume its work",
                             "cannot open: an unfinished write lies beside the run");
@@ -195,10 +211,40 @@ phl_status phl_database_end(const phl_database *database, phl_status status, phl
  * readers, who must not play it back, would refuse the run. */
 #define NO_JOURNAL_FILE "PRAGMA journal_mode = MEMORY;"
 
-void phl_database_fold(const phl_database *database)
+/* The log into the file (*inside: all of it), and then no log any more, which takes that nobody
+ * else has it open.  Others are waited for; SQLITE_BUSY when they do not end. */
+static int fold(sqlite3 *db, bool *inside)
 {
-    (void)sqlite3_exec(database->db, "PRAGMA wal_checkpoint(TRUNCATE);" NO_JOURNAL_FILE, NULL, NULL,
-                       NULL);
+    int code = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    *inside = code == SQLITE_OK;
+    for (int waited = 0; *inside; waited += PAUSE_MILLISECONDS) {
+        code = sqlite3_exec(db, NO_JOURNAL_FILE, NULL, NULL, NULL);
+        if ((code & 0xff) != SQLITE_BUSY || waited >= LEAVE_MILLISECONDS) {
+            break;
+        }
+        (void)sqlite3_sleep(PAUSE_MILLISECONDS);
+    }
+    return code;
+}
+
+phl_status phl_database_fold(const phl_database *database, phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    bool inside = false;
+    int code = fold(database->db, &inside);
+    if (code == SQLITE_OK || (inside && (code & 0xff) == SQLITE_BUSY)) {
+        return PHL_OK; /* a reader may still keep an empty log */
+    }
+    if ((code & 0xff) == SQLITE_BUSY) {
+        return phl_raise_at(
+            error, PHL_ERR_WRITE, position,
+            "do not copy or move the one without the other; when nobody reads the run any more, "
+            "'phloem resume' joins them",
+            "everything is written, but a part of it lies in %.200s-wal, because another program "
+            "is reading an earlier state of the run",
+            database->name);
+    }
+    return phl_database_raise(database, code, error);
 }
 
 void phl_database_close(phl_database *database)
@@ -279,8 +325,7 @@ static phl_status check_header(phl_database *database, bool *logged, phl_error *
     if (code != SQLITE_OK) {
         return phl_database_raise(database, code, error);
     }
-    static const char magic[16] = "SQLite format 3";
-    if (memcmp(header, magic, size < 16 ? (size_t)size : sizeof magic) != 0) {
+    if (memcmp(header, MAGIC, size < 16 ? (size_t)size : sizeof MAGIC) != 0) {
         return phl_raise_at(error, PHL_ERR_FORMAT, position, ASK_FOR_RUN, "this is not a run");
     }
     if (size >= HEADER_SIZE && big_endian(header + 68) != PHL_RUN_APPLICATION_ID) {
@@ -395,7 +440,16 @@ static phl_status check_file(const char *path, phl_error *error)
     return PHL_OK;
 }
 
-phl_status phl_database_open(const char *path, phl_database *database, phl_error *error)
+/* Is it no longer the file that has the name? */
+static bool is_moved(const phl_database *database)
+{
+    int moved = 0;
+    return sqlite3_file_control(database->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+               SQLITE_OK &&
+           moved != 0;
+}
+
+static phl_status open_reading(const char *path, phl_database *database, phl_error *error)
 {
     memset(database, 0, sizeof *database);
     database->name = path;
@@ -412,7 +466,30 @@ phl_status phl_database_open(const char *path, phl_database *database, phl_error
     return status == PHL_OK ? phl_schema_check(database, error) : status;
 }
 
-phl_status phl_database_open_writing(const char *path, phl_database *database, phl_error *error)
+phl_status phl_database_open(const char *path, phl_database *database, phl_error *error)
+{
+    phl_status status = open_reading(path, database, error);
+    /* A file that was replaced after it was opened has been read with the log of the new one. */
+    for (int tries = 1; tries < OPEN_TRIES && database->db != NULL && is_moved(database); tries++) {
+        phl_database_close(database);
+        status = open_reading(path, database, error);
+    }
+    return status;
+}
+
+/* SQLite opens a file by its name; it is to be the one that is locked. */
+static phl_status check_locked(const phl_database *database, const char *path, int lock,
+                               phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    return !is_moved(database) && phl_placing_is_file(path, lock)
+               ? PHL_OK
+               : phl_raise_at(error, PHL_ERR_WRITE, position, "try again",
+                              "cannot write: another file has taken its place meanwhile");
+}
+
+phl_status phl_database_open_writing(const char *path, int lock, phl_database *database,
+                                     phl_error *error)
 {
     bool logged = false;
     memset(database, 0, sizeof *database);
@@ -420,6 +497,9 @@ phl_status phl_database_open_writing(const char *path, phl_database *database, p
     phl_status status = check_file(path, error);
     if (status == PHL_OK) {
         status = open_file(path, SQLITE_OPEN_READWRITE, database, error);
+    }
+    if (status == PHL_OK) {
+        status = check_locked(database, path, lock, error);
     }
     if (status == PHL_OK) {
         status = check_header(database, &logged, error);
@@ -438,5 +518,64 @@ phl_status phl_database_open_writing(const char *path, phl_database *database, p
             database, NO_JOURNAL_FILE "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
             error);
     }
+    return status;
+}
+
+/* Could SQLite play something into the file, or make a log for it? */
+static bool is_settled(const phl_database *database, int lock)
+{
+    unsigned char header[HEADER_SIZE];
+    const char *name = sqlite3_db_filename(database->db, "main");
+    struct stat info;
+    if (pread(lock, header, sizeof header, 0) != (ssize_t)sizeof header ||
+        memcmp(header, MAGIC, sizeof MAGIC) != 0) {
+        return true; /* no database: what lies there is not its own */
+    }
+    return header[18] != 2 && header[19] != 2 && name != NULL &&
+           stat(sqlite3_filename_wal(name), &info) != 0 &&
+           stat(sqlite3_filename_journal(name), &info) != 0;
+}
+
+static phl_status settle(phl_database *database, const char *file, int lock, phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    bool inside = false;
+    phl_status status = check_locked(database, file, lock, error);
+    if (status == PHL_OK) {
+        set_budget(database);
+        status = distrust(database, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    /* The first look plays back what another program did not finish, unless it still writes. */
+    int code = sqlite3_exec(database->db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL);
+    code = code == SQLITE_OK ? fold(database->db, &inside) : code;
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_NOTADB: /* nobody can read it, with or without what lies beside it */
+    case SQLITE_CORRUPT:
+    case SQLITE_INTERRUPT:
+        return PHL_OK;
+    case SQLITE_BUSY:
+        return phl_raise_at(error, PHL_ERR_WRITE, position,
+                            "end that program, or choose another name",
+                            "cannot replace the run: another program has it open together with "
+                            "its log");
+    default:
+        return phl_database_raise(database, code, error);
+    }
+}
+
+phl_status phl_database_settle(const char *file, const char *name, int lock, phl_error *error)
+{
+    phl_database database = {.name = name, .writing = true};
+    struct stat info;
+    phl_status status = open_file(file, SQLITE_OPEN_READWRITE, &database, error);
+    if (status == PHL_OK && !is_settled(&database, lock)) {
+        database.budget = fstat(lock, &info) == 0 ? (uint64_t)info.st_size : 0;
+        status = settle(&database, file, lock, error);
+    }
+    phl_database_close(&database);
     return status;
 }

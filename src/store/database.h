@@ -36,8 +36,9 @@ phl_status phl_database_commit(phl_database *database, phl_error *error);
 phl_status phl_database_open(const char *path, phl_database *database, phl_error *error);
 
 /* Open for reading and writing with a write-ahead log, as careful as above; others may read
- * meanwhile. */
-phl_status phl_database_open_writing(const char *path, phl_database *database, phl_error *error);
+ * meanwhile.  It must be the file that is open as `lock`. */
+phl_status phl_database_open_writing(const char *path, int lock, phl_database *database,
+                                     phl_error *error);
 phl_status phl_database_begin(const phl_database *database, phl_error *error);
 /* Commit what was begun, or take it back when `status` is a failure.  Returns the first failure. */
 phl_status phl_database_end(const phl_database *database, phl_status status, phl_error *error);
@@ -45,8 +46,12 @@ phl_status phl_database_end(const phl_database *database, phl_status status, phl
 phl_status phl_database_spend(phl_database *database, uint64_t bytes, phl_error *error);
 /* Does a write-ahead log lie beside the file (behind symbolic links)? */
 bool phl_database_has_log(const phl_database *database);
-/* Fold the write-ahead log back into the one file; put off as long as somebody reads. */
-void phl_database_fold(const phl_database *database);
+/* Fold the write-ahead log back into the one file.  Fails when somebody who reads an earlier state
+ * does not end within some seconds: then the run is the file and its log together. */
+phl_status phl_database_fold(const phl_database *database, phl_error *error);
+/* The same for a file that is to be replaced, a run or not: what lies beside it does not belong to
+ * it any more, and nobody makes a log for it again.  It must be the file that is open as `lock`. */
+phl_status phl_database_settle(const char *file, const char *name, int lock, phl_error *error);
 phl_status phl_database_execute(const phl_database *database, const char *sql, phl_error *error);
 
 /* Fine on a zeroed or half-opened database.  Statements must be finalised before. */

@@ -8,6 +8,7 @@
 
 #include "model/run.h"
 #include "store/arrays.h"
+#include "store/run_place.h"
 #include "store/section.h"
 
 /* Facts that are fields of struct phl_run, not of its meta. */
@@ -38,19 +39,12 @@ phl_status phl_trace_write(const phl_database *database, sqlite3_stmt *insert, i
 
 /* ---- Files: run_save.c ----------------------------------------------------------------------- */
 
-/* Take the right to train on a run file, which others may still read: *lock is a descriptor.  It
- * ends with phl_run_unlock or with the process.  Closing it drops SQLite's locks on the file, so
- * close databases first. */
-phl_status phl_run_lock(const char *path, int *lock, phl_error *error);
-void phl_run_unlock(int *lock); /* fine on -1 */
-
 /* phl_run_save with a forest of the caller's (or NULL), and with what `more` (or NULL) writes in
- * the same transaction.  *lock is the lock on the file that is replaced, or -1; on success it is
- * the lock on the new one. */
+ * the same transaction.  *lock is the lock on the file that is replaced, or -1: there must be none;
+ * on success it is the lock on the new one. */
 typedef phl_status (*phl_more_fn)(phl_database *database, void *context, phl_error *error);
-phl_status phl_run_make_file(const phl_run *run, const phl_forest *forest, phl_more_fn more,
-                             void *context, const char *path, bool replace, int *lock,
-                             phl_error *error);
+phl_status phl_run_save_with(const phl_run *run, const phl_forest *forest, phl_more_fn more,
+                             void *context, const char *path, int *lock, phl_error *error);
 
 /* ---- One draw: draw_store.c ------------------------------------------------------------------ */
 

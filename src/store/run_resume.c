@@ -239,13 +239,13 @@ static void restore_clock(const phl_run *known, phl_training *training)
 static phl_status restore(phl_training *training, void *context, phl_error *error)
 {
     struct resumption *r = context;
-    if (training->n_parts != r->known->n_models ||
+    if (training->n_classes != r->known->n_models ||
         !same_names(&training->run->classes, &r->known->classes)) {
         return raise_here(r, error, PHL_ERR_CHANGED, NULL,
                           "the classes are not those that the run was begun with");
     }
     phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < training->n_parts * training->n_chains; i++) {
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes * training->n_chains; i++) {
         status = restore_task(r, &training->tasks[i], error);
     }
     if (status != PHL_OK) {
@@ -345,10 +345,7 @@ static phl_status tidy(struct resumption *r, phl_error *error)
         return PHL_OK;
     }
     phl_status status = phl_run_writer_open(&r->writer, error);
-    if (status == PHL_OK) {
-        phl_database_fold(&r->writer.database);
-    }
-    return status;
+    return status == PHL_OK ? phl_database_fold(&r->writer.database, error) : status;
 }
 
 phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
@@ -363,7 +360,7 @@ phl_status phl_resume(const char *path, const phl_resume_options *options, phl_r
     struct resumption r = {.path = path, .writer = {.path = path, .lock = -1}};
     phl_run *made = NULL;
     bool finished = false;
-    status = phl_run_lock(path, &r.writer.lock, error);
+    status = phl_run_place_lock(path, &r.writer.lock, error);
     if (status == PHL_OK) {
         status = look(&r, options, &finished, error);
     }

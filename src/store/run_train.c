@@ -1,6 +1,5 @@
 /* run_train.c - training into a run file that always holds what was reached; see checkpoint.h. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/options.h"
 #include "store/checkpoint.h"
@@ -79,7 +78,7 @@ static void unprepare(phl_run_writer *writer)
 phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error)
 {
     phl_database *database = &writer->database;
-    phl_status status = phl_database_open_writing(writer->path, database, error);
+    phl_status status = phl_database_open_writing(writer->path, writer->lock, database, error);
     writer->is_open = true;
     if (status == PHL_OK) {
         status = prepare(writer, error);
@@ -104,7 +103,7 @@ void phl_run_writer_close(phl_run_writer *writer)
         phl_database_close(&writer->database);
         writer->is_open = false;
     }
-    phl_run_unlock(&writer->lock);
+    phl_run_place_unlock(&writer->lock);
 }
 
 /* Rows enter a digest, or leave it before they change. */
@@ -250,22 +249,28 @@ static phl_status write_beginning(phl_database *database, void *context, phl_err
     return status;
 }
 
+/* A transaction, in the file that has the name. */
+static phl_status begin(const phl_run_writer *writer, phl_error *error)
+{
+    phl_status status = phl_run_place_check(writer->path, writer->lock, error);
+    return status == PHL_OK ? phl_database_begin(&writer->database, error) : status;
+}
+
 phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state, void *context,
                                phl_error *error)
 {
     phl_run_writer *writer = context;
     if (!writer->is_open) {
         struct beginning beginning = {writer, task, state};
-        phl_status status =
-            phl_run_make_file(task->training->run, writer->forest, write_beginning, &beginning,
-                              writer->path, writer->replace, &writer->lock, error);
+        phl_status status = phl_run_save_with(task->training->run, writer->forest, write_beginning,
+                                              &beginning, writer->path, &writer->lock, error);
         if (status != PHL_OK) {
             return status;
         }
         return suggest_resume(writer, phl_run_writer_open(writer, error), error);
     }
     phl_run_writer before = *writer;
-    phl_status status = phl_database_begin(&writer->database, error);
+    phl_status status = begin(writer, error);
     if (status == PHL_OK) {
         status = write_news(writer, task, state, error);
         status = phl_database_end(&writer->database, status, error);
@@ -281,13 +286,13 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
 phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl_error *error)
 {
     PHL_CHECK_BUG(writer->is_open, error);
-    phl_status status = phl_database_begin(&writer->database, error);
+    phl_status status = begin(writer, error);
     if (status == PHL_OK) {
         status = phl_run_rewrite(&writer->database, run, error);
         status = phl_database_end(&writer->database, status, error);
     }
     if (status == PHL_OK) {
-        phl_database_fold(&writer->database);
+        status = phl_database_fold(&writer->database, error);
     }
     return suggest_resume(writer, status, error);
 }
@@ -306,27 +311,6 @@ void phl_file_options_init_sized(phl_file_options *options, size_t size)
     phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
-/* What makes writing impossible is better known before the first iteration. */
-static phl_status check_path(phl_run_writer *writer, phl_error *error)
-{
-    phl_position position = {writer->path, 0, 0};
-    struct stat info;
-    if (strcmp(writer->path, "-") == 0) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "a run is a file: give its name",
-                         "a run cannot be written to standard output");
-    }
-    if (stat(writer->path, &info) != 0) {
-        return PHL_OK;
-    }
-    if (!writer->replace) {
-        return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "choose another name, replace it with --force, or go on with "
-                            "'phloem resume'",
-                            "the file exists already");
-    }
-    return S_ISREG(info.st_mode) ? phl_run_lock(writer->path, &writer->lock, error) : PHL_OK;
-}
-
 phl_status phl_train_file(const phl_forest *forest, const phl_train_options *options,
                           const phl_file_options *file, const char *path, phl_run **run,
                           phl_error *error)
@@ -340,14 +324,12 @@ phl_status phl_train_file(const phl_forest *forest, const phl_train_options *opt
     if (status != PHL_OK) {
         return status;
     }
-    phl_run_writer writer = {.path = path,
-                             .replace = keeping.replace,
-                             .forest = keeping.no_embed ? NULL : forest,
-                             .lock = -1};
+    phl_run_writer writer = {.path = path, .forest = keeping.no_embed ? NULL : forest, .lock = -1};
     phl_keeper keeper = {
         .seconds = keeping.checkpoint_seconds, .save = phl_run_writer_save, .context = &writer};
     phl_run *made = NULL;
-    status = check_path(&writer, error);
+    /* What makes writing impossible is better known before the first iteration. */
+    status = phl_run_place_begin(path, keeping.replace, &writer.lock, error);
     if (status == PHL_OK) {
         status = phl_train_kept(forest, &training, NULL, 0, &keeper, &made, error);
     }

@@ -52,23 +52,15 @@ static uint64_t half_of_trace(const phl_run *run)
     return longest / 2;
 }
 
-/* The draws of a run with soft clustering come from its second stage, which begins behind the
- * iterations first asked for, is as long as what follows the warm-up of the first stage, and has a
- * warm-up of half of that (train_gibbs.c). */
 static phl_plan make_plan(const phl_run *run)
 {
     const phl_train_options *options = run->options;
     if (options == NULL) {
-        return (phl_plan){.gibbs = run->kind == PHL_TF, .warmup = half_of_trace(run)};
+        return (phl_plan){.gibbs = run->kind == PHL_TF, .schedule = {.warm = half_of_trace(run)}};
     }
-    phl_plan plan = {.gibbs = options->learner == PHL_LEARNER_GIBBS,
-                     .seed = options->sampler == PHL_SAMPLER_SEED,
-                     .warmup = options->warmup};
-    if (options->soft) {
-        uint64_t iterations = run->n_earlier > 0 ? run->earlier[0] : options->iterations;
-        plan.warmup = iterations + (iterations - plan.warmup) / 2;
-    }
-    return plan;
+    return (phl_plan){.gibbs = options->learner == PHL_LEARNER_GIBBS,
+                      .paper = options->sampler == PHL_SAMPLER_PAPER,
+                      .schedule = phl_schedule_make(options, run->earlier, run->n_earlier)};
 }
 
 /* ---- the classes ---- */

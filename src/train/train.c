@@ -74,7 +74,7 @@ static phl_status run_block(size_t block, size_t begin, size_t end, int worker, 
 static phl_status run_tasks(phl_training *training, phl_error *error)
 {
     int threads = training->options.threads;
-    size_t n = training->n_parts * training->n_chains;
+    size_t n = training->n_classes * training->n_chains;
     if (n == 1) { /* the threads work inside the one task */
         training->inner_threads = threads;
         return run_task(&training->tasks[0], error);
@@ -85,7 +85,7 @@ static phl_status run_tasks(phl_training *training, phl_error *error)
         return PHL_ERR_MEMORY;
     }
     for (size_t i = 0; i < n; i++) {
-        const phl_forest *forest = training->tasks[i].part->forest;
+        const phl_forest *forest = training->tasks[i].data->forest;
         turns[i] = (struct turn){forest->n_subtrees + forest->n_links, &training->tasks[i]};
     }
     if (phl_thread_count(threads) > 1) {
@@ -100,7 +100,7 @@ static phl_status run_tasks(phl_training *training, phl_error *error)
  * Preparing and collecting
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status make_part(phl_training *training, phl_part *part, phl_error *error)
+static phl_status prepare_class(phl_training *training, phl_class_data *data, phl_error *error)
 {
     const phl_forest *forest = training->forest;
     size_t n = 0;
@@ -109,18 +109,18 @@ static phl_status make_part(phl_training *training, phl_part *part, phl_error *e
         return PHL_ERR_MEMORY;
     }
     for (size_t tree = 0; tree < forest->n_trees; tree++) {
-        if (part->class_number < 0 || forest->tree_class[tree] == part->class_number) {
+        if (data->class_number < 0 || forest->tree_class[tree] == data->class_number) {
             trees[n++] = tree;
         }
     }
-    phl_status status = phl_forest_select(forest, trees, n, &part->forest, error);
+    phl_status status = phl_forest_select(forest, trees, n, &data->forest, error);
     phl_free(trees);
     if (status == PHL_OK) {
-        status = phl_index_create(part->forest, forest->max_slot, training->options.kind == PHL_TD,
-                                  &part->index, error);
+        status = phl_index_create(data->forest, forest->max_slot, training->options.kind == PHL_TD,
+                                  &data->index, error);
     }
     if (status == PHL_OK) {
-        status = phl_map_labels(part->forest, &forest->labels, &part->label_row, error);
+        status = phl_map_labels(data->forest, &forest->labels, &data->label_row, error);
     }
     return status;
 }
@@ -167,7 +167,7 @@ static phl_task *best_restart(phl_task *tasks, size_t n)
 }
 
 /* Traces, draws and the rest of one class go into the run. */
-static phl_status collect_part(phl_training *training, size_t number, phl_error *error)
+static phl_status collect_class(phl_training *training, size_t number, phl_error *error)
 {
     phl_task *tasks = training->tasks + number * training->n_chains;
     phl_model *model = &training->run->models[number];
@@ -236,27 +236,27 @@ static phl_status prepare(phl_training *training, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    training->n_parts = training->run->n_models;
+    training->n_classes = training->run->n_models;
     training->n_chains = options->learner == PHL_LEARNER_EM ? options->restarts : options->chains;
-    training->parts = phl_alloc_zero(training->n_parts, sizeof *training->parts, error);
+    training->classes = phl_alloc_zero(training->n_classes, sizeof *training->classes, error);
     training->tasks =
-        phl_alloc_zero(training->n_parts * training->n_chains, sizeof *training->tasks, error);
-    if (training->parts == NULL || training->tasks == NULL) {
+        phl_alloc_zero(training->n_classes * training->n_chains, sizeof *training->tasks, error);
+    if (training->classes == NULL || training->tasks == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (size_t i = 0; status == PHL_OK && i < training->n_parts; i++) {
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes; i++) {
         const char *name = phl_run_class_name(training->run, i);
-        training->parts[i].class_number =
+        training->classes[i].class_number =
             name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
-        training->parts[i].rhat = (double)NAN;
-        status = make_part(training, &training->parts[i], error);
+        training->classes[i].rhat = (double)NAN;
+        status = prepare_class(training, &training->classes[i], error);
         if (status == PHL_OK) {
-            count_trees(training->parts[i].forest, &training->run->models[i]);
+            count_trees(training->classes[i].forest, &training->run->models[i]);
         }
         for (size_t chain = 0; chain < training->n_chains; chain++) {
             phl_task *task = &training->tasks[i * training->n_chains + chain];
             task->training = training;
-            task->part = &training->parts[i];
+            task->data = &training->classes[i];
             task->class_index = i;
             task->chain = chain;
         }
@@ -266,12 +266,13 @@ static phl_status prepare(phl_training *training, phl_error *error)
 
 static void release(phl_training *training)
 {
-    for (size_t i = 0; training->parts != NULL && i < training->n_parts; i++) {
-        phl_free(training->parts[i].label_row);
-        phl_index_free(training->parts[i].index);
-        phl_forest_free(training->parts[i].forest);
+    for (size_t i = 0; training->classes != NULL && i < training->n_classes; i++) {
+        phl_free(training->classes[i].label_row);
+        phl_slot_pairs_free(training->classes[i].pairs);
+        phl_index_free(training->classes[i].index);
+        phl_forest_free(training->classes[i].forest);
     }
-    size_t n = training->n_parts * training->n_chains;
+    size_t n = training->n_classes * training->n_chains;
     for (size_t i = 0; training->tasks != NULL && i < n; i++) {
         for (size_t d = 0; d < training->tasks[i].n_draws; d++) {
             phl_params_free(training->tasks[i].draws[d].params);
@@ -283,7 +284,7 @@ static void release(phl_training *training)
             phl_free(training->tasks[i].from);
         }
     }
-    phl_free(training->parts);
+    phl_free(training->classes);
     phl_free(training->tasks);
 }
 
@@ -321,8 +322,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
     if (status == PHL_OK) {
         status = run_tasks(&training, error);
     }
-    for (size_t i = 0; status == PHL_OK && i < training.n_parts; i++) {
-        status = collect_part(&training, i, error);
+    for (size_t i = 0; status == PHL_OK && i < training.n_classes; i++) {
+        status = collect_class(&training, i, error);
     }
     release(&training);
     phl_partition_free(modes, n_modes);

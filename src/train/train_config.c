@@ -62,7 +62,8 @@ static const field gibbs_fields[] = {
 
 /* Words for choices, the first one for 0 or false. */
 static const char *const learners[] = {"em", "gibbs"};
-static const char *const samplers[] = {"blocked", "seed"};
+static const char *const samplers[] = {"blocked", "paper"};
+static const char *const older_samplers[] = {"blocked", "seed"}; /* in files of 0.1.0 */
 static const char *const clusterings[] = {"hard", "soft"};
 
 static size_t width_of(field_type type)
@@ -207,7 +208,7 @@ static void put_fields(struct writer *writer, const phl_train_options *options, 
 
 static void put_gibbs(struct writer *writer, const phl_train_options *options)
 {
-    put_word(writer, "sampler", samplers[options->sampler == PHL_SAMPLER_SEED]);
+    put_word(writer, "sampler", samplers[options->sampler == PHL_SAMPLER_PAPER]);
     put_word(writer, "clustering", clusterings[options->soft]);
     put_fields(writer, options, chain_fields, LENGTH(chain_fields));
     put_name(writer, "anneal");
@@ -315,17 +316,20 @@ static bool get_truth(struct reader *reader, const char *name)
     return json_is_true(value);
 }
 
+static bool is_word(const struct reader *reader, const char *name, const char *word)
+{
+    const char *found = json_string_value(json_object_get(reader->object, name));
+    return found != NULL && strcmp(found, word) == 0;
+}
+
 /* Is the word that is there the second of the two that may be? */
 static bool get_choice(struct reader *reader, const char *name, const char *const words[2])
 {
-    const char *word = json_string_value(json_object_get(reader->object, name));
-    if (word != NULL && strcmp(word, words[1]) == 0) {
-        return true;
-    }
-    if (word == NULL || strcmp(word, words[0]) != 0) {
+    bool second = is_word(reader, name, words[1]);
+    if (!second && !is_word(reader, name, words[0])) {
         miss(reader, name);
     }
-    return false;
+    return second;
 }
 
 static void get_fields(struct reader *reader, const field *fields, size_t n,
@@ -363,8 +367,10 @@ static void get_gibbs(struct reader *reader, phl_train_options *options)
     }
     options->anneal_start = json_number_value(json_array_get(anneal, 0));
     options->anneal_end = (size_t)end;
-    options->sampler =
-        get_choice(reader, "sampler", samplers) ? PHL_SAMPLER_SEED : PHL_SAMPLER_BLOCKED;
+    bool older = is_word(reader, "sampler", older_samplers[1]);
+    options->sampler = get_choice(reader, "sampler", older ? older_samplers : samplers)
+                           ? PHL_SAMPLER_PAPER
+                           : PHL_SAMPLER_BLOCKED;
     options->soft = get_choice(reader, "clustering", clusterings);
     get_fields(reader, chain_fields, LENGTH(chain_fields), options);
     get_fields(reader, gibbs_fields, LENGTH(gibbs_fields), options);

@@ -85,7 +85,7 @@ phl_status phl_task_run_em(phl_task *task, phl_error *error)
     phl_status status = start(task, &fit, &params, error);
     if (status == PHL_OK) {
         watcher.params = params;
-        status = phl_em_fit(task->part->index, task->part->label_row, params, &fit, &result, error);
+        status = phl_em_fit(task->data->index, task->data->label_row, params, &fit, &result, error);
     }
     if (status == PHL_OK) {
         status = watcher.status;

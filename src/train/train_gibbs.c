@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "gibbs/seed.h"
+#include "gibbs/paper_sampler.h"
+#include "train/schedule.h"
 #include "train/training.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -19,15 +20,12 @@ static phl_gibbs_options chain_options(const phl_task *task)
         .beta = options->beta,
         .gamma = options->gamma,
         .delta = options->delta,
-        .slot_support = options->slot_support,
         .prior = {.phi = options->phi,
                   .slots_min = options->slots_min,
                   .slots_max = options->slots_max,
                   .core_max = options->core_max},
         .fixed_partitions = task->training->n_modes > 0,
         .update_concentration = options->update_concentration,
-        .anneal_start = options->anneal_start,
-        .anneal_end = options->anneal_end,
         .seed = options->seed,
         .stream = phl_task_stream(task),
         .threads = task->training->inner_threads,
@@ -36,7 +34,7 @@ static phl_gibbs_options chain_options(const phl_task *task)
 }
 
 /* Sizes the user fixed, by eligible slot of this class; *fixed is NULL without any. */
-static phl_status fix_sizes(const phl_task *task, const phl_rows *rows, uint32_t **fixed,
+static phl_status fix_sizes(const phl_task *task, const phl_slot_pairs *pairs, uint32_t **fixed,
                             phl_error *error)
 {
     const phl_train_options *options = &task->training->options;
@@ -44,20 +42,20 @@ static phl_status fix_sizes(const phl_task *task, const phl_rows *rows, uint32_t
     if (options->sizes == NULL) {
         return PHL_OK;
     }
-    uint32_t *made = phl_alloc(rows->n_eligible, sizeof *made, error);
+    uint32_t *made = phl_alloc(pairs->n_eligible, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
     double cells = 1.0;
-    for (uint32_t e = 0; e < rows->n_eligible; e++) {
-        uint32_t slot = rows->eligible[e];
+    for (uint32_t e = 0; e < pairs->n_eligible; e++) {
+        uint32_t slot = pairs->eligible[e];
         made[e] = slot <= options->n_sizes ? options->sizes[slot - 1] : 1;
         cells *= made[e];
     }
     for (size_t i = 0; i < options->n_sizes; i++) {
         bool eligible = false;
-        for (uint32_t e = 0; e < rows->n_eligible; e++) {
-            eligible = eligible || rows->eligible[e] == i + 1;
+        for (uint32_t e = 0; e < pairs->n_eligible; e++) {
+            eligible = eligible || pairs->eligible[e] == i + 1;
         }
         if (!eligible && options->sizes[i] > 1 && task->chain == 0) {
             phl_task_note(task, "lower --slot-support to let it take part",
@@ -75,16 +73,16 @@ static phl_status fix_sizes(const phl_task *task, const phl_rows *rows, uint32_t
 }
 
 /* The confines against the slots this class can use. */
-static phl_status check_slots(const phl_task *task, const phl_rows *rows, phl_error *error)
+static phl_status check_slots(const phl_task *task, const phl_slot_pairs *pairs, phl_error *error)
 {
     const phl_train_options *options = &task->training->options;
-    if (options->slots_min > rows->n_eligible && options->sizes == NULL &&
+    if (options->slots_min > pairs->n_eligible && options->sizes == NULL &&
         task->training->n_modes == 0) {
         const char *name = phl_run_class_name(task->training->run, task->class_index);
         return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slots-min or --slot-support",
                          "%s%s%u active slots are asked for, but only %u slots can be active",
                          name == NULL ? "" : name, name == NULL ? "" : ": ", options->slots_min,
-                         rows->n_eligible);
+                         pairs->n_eligible);
     }
     if (ldexp(1.0, (int)options->slots_min) > (double)options->core_max && options->sizes == NULL &&
         task->training->n_modes == 0) {
@@ -93,9 +91,9 @@ static phl_status check_slots(const phl_task *task, const phl_rows *rows, phl_er
                          options->slots_min, ldexp(1.0, (int)options->slots_min),
                          (unsigned long long)options->core_max);
     }
-    if (options->slots_max > rows->n_eligible && options->slots_max != 5 && task->chain == 0) {
+    if (options->slots_max > pairs->n_eligible && options->slots_max != 5 && task->chain == 0) {
         phl_task_note(task, NULL, "--slots-max %u: only %u slots can be active", options->slots_max,
-                      rows->n_eligible);
+                      pairs->n_eligible);
     }
     return PHL_OK;
 }
@@ -104,55 +102,16 @@ static phl_status check_slots(const phl_task *task, const phl_rows *rows, phl_er
  * The blocked sampler
  * ------------------------------------------------------------------------------------------- */
 
-/* The iterations of a chain, all counted from its start. */
-struct schedule {
-    uint64_t soften; /* the soft stage begins there; UINT64_MAX: never */
-    uint64_t warm;   /* draws are kept behind it */
-    uint64_t shift;  /* iterations of the chain beyond those asked for: the soft stage's */
-    uint64_t total;
-};
-
 /* A chain of either sampler; the paper's holds a blocked one for all but its moves. */
 struct chain {
-    phl_gibbs *gibbs; /* seed->gibbs if there is one */
-    phl_seed *seed;   /* NULL: the blocked sampler */
+    phl_gibbs *gibbs;         /* paper->gibbs if there is one */
+    phl_paper_sampler *paper; /* NULL: the blocked sampler */
 };
-
-static struct schedule make_schedule(const phl_training *training)
-{
-    const phl_train_options *options = &training->options;
-    struct schedule made = {UINT64_MAX, options->warmup, 0, options->iterations};
-    if (options->soft) {
-        made.soften = training->n_earlier > 0 ? training->earlier[0] : options->iterations;
-        made.shift = made.soften - options->warmup;
-        made.warm = made.soften + made.shift / 2;
-        made.total += made.shift;
-    }
-    return made;
-}
-
-/* Is the state after `done` iterations one of those kept: `keep` spread over what follows the
- * warm-up, and as many over every extension of the run? */
-static bool is_kept(const phl_training *training, const struct schedule *schedule, uint64_t done)
-{
-    uint64_t begin = schedule->warm;
-    for (size_t i = 0; i <= training->n_earlier; i++) {
-        uint64_t end =
-            i < training->n_earlier ? training->earlier[i] + schedule->shift : schedule->total;
-        if (done > begin && done <= end) {
-            uint64_t at = done - begin, span = end - begin;
-            uint64_t keep = training->options.keep < span ? training->options.keep : span;
-            return at * keep / span != (at - 1) * keep / span;
-        }
-        begin = end;
-    }
-    return false;
-}
 
 static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
 {
     phl_draw draw = {NULL, (uint32_t)task->chain, gibbs->iteration, 0.0, gibbs->log_joint};
-    phl_gibbs_expand(gibbs);
+    phl_gibbs_parameters_expand(gibbs);
     phl_status status = phl_params_clone(gibbs->params, &draw.params, error);
     if (status == PHL_OK) {
         /* The pass of the next iteration is this one: nothing is drawn in between. */
@@ -176,15 +135,15 @@ static void fill_moves(const struct chain *chain, phl_trace_row *row)
         row->changed[i] = (uint32_t)moves[i]->changed;
         moves[i]->tried = moves[i]->changed = 0;
     }
-    phl_seed *seed = chain->seed;
-    if (seed != NULL) {
+    phl_paper_sampler *paper = chain->paper;
+    if (paper != NULL) {
         memset(row->tried, 0, sizeof row->tried);
         memset(row->changed, 0, sizeof row->changed);
-        row->tried[0] = (uint32_t)seed->trees_tried;
-        row->changed[0] = (uint32_t)seed->trees_taken;
-        row->tried[1] = (uint32_t)seed->sizes_tried;
-        row->changed[1] = (uint32_t)seed->sizes_taken;
-        seed->trees_tried = seed->trees_taken = seed->sizes_tried = seed->sizes_taken = 0;
+        row->tried[0] = (uint32_t)paper->trees_tried;
+        row->changed[0] = (uint32_t)paper->trees_taken;
+        row->tried[1] = (uint32_t)paper->sizes_tried;
+        row->changed[1] = (uint32_t)paper->sizes_taken;
+        paper->trees_tried = paper->trees_taken = paper->sizes_tried = paper->sizes_taken = 0;
     }
 }
 
@@ -194,7 +153,7 @@ static phl_status offer(phl_task *task, const struct chain *chain, bool last, ph
     if (!phl_task_due(task, last)) {
         return PHL_OK;
     }
-    phl_gibbs_expand(gibbs);
+    phl_gibbs_parameters_expand(gibbs);
     phl_task_state state = {
         .iteration = gibbs->iteration,
         .kept = task->n_draws,
@@ -202,25 +161,27 @@ static phl_status offer(phl_task *task, const struct chain *chain, bool last, ph
         .log_lambda0 = gibbs->log_lambda0,
         .alpha = gibbs->alpha,
         .alpha0 = gibbs->alpha0,
-        .hidden = chain->seed != NULL ? chain->seed->state : NULL,
-        .n_hidden = chain->seed != NULL ? chain->seed->n_nodes : 0,
+        .hidden = chain->paper != NULL ? chain->paper->state : NULL,
+        .n_hidden = chain->paper != NULL ? chain->paper->n_nodes : 0,
     };
     return phl_task_offer(task, &state, error);
 }
 
 /* One iteration, its figures, and the draw if it is one to be kept. */
 static phl_status run_iteration(phl_task *task, const struct chain *chain,
-                                const struct schedule *schedule, bool *go_on, phl_error *error)
+                                const phl_schedule *schedule, bool *go_on, phl_error *error)
 {
     phl_gibbs *gibbs = chain->gibbs;
-    phl_status status =
-        chain->seed != NULL ? phl_seed_step(chain->seed, error) : phl_gibbs_step(gibbs, error);
+    double temperature = phl_schedule_temperature(schedule, gibbs->iteration);
+    phl_status status = chain->paper != NULL
+                            ? phl_paper_sampler_step(chain->paper, temperature, error)
+                            : phl_gibbs_step(gibbs, temperature, error);
     if (status != PHL_OK) {
         return status;
     }
     phl_trace_row row = {
         .iteration = gibbs->iteration,
-        .temperature = gibbs->temperature,
+        .temperature = temperature,
         .log_likelihood = gibbs->log_likelihood,
         .log_joint = gibbs->log_joint,
         .active = gibbs->partitions->n_active,
@@ -230,7 +191,7 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
         row.sum_size += gibbs->partitions->size[e];
     }
     fill_moves(chain, &row);
-    if (is_kept(task->training, schedule, gibbs->iteration)) {
+    if (phl_schedule_keeps(schedule, gibbs->iteration)) {
         status = keep_draw(task, gibbs, error);
     }
     if (status == PHL_OK) {
@@ -240,8 +201,8 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
 }
 
 /* To the end of the schedule, or until told to stop. */
-static phl_status run_chain(phl_task *task, const struct chain *chain,
-                            const struct schedule *schedule, phl_error *error)
+static phl_status run_chain(phl_task *task, const struct chain *chain, const phl_schedule *schedule,
+                            phl_error *error)
 {
     phl_gibbs *gibbs = chain->gibbs;
     phl_status status = PHL_OK;
@@ -272,10 +233,12 @@ static phl_status run_chain(phl_task *task, const struct chain *chain,
 }
 
 /* A new chain, put where the task was. */
-static phl_status restore(const struct chain *chain, const phl_task_state *from, phl_error *error)
+static phl_status restore(const phl_task *task, const struct chain *chain, phl_error *error)
 {
-    const phl_seed *seed = chain->seed;
-    bool fits = from->n_hidden == (seed == NULL ? 0 : seed->n_nodes);
+    const phl_task_state *from = task->from;
+    const phl_params *params = from->params;
+    const uint32_t *eligible_of = chain->gibbs->pairs->eligible_of;
+    bool fits = from->n_hidden == (chain->paper == NULL ? 0 : chain->paper->n_nodes);
     for (size_t i = 0; fits && i < from->n_hidden; i++) {
         fits = from->hidden[i] < chain->gibbs->params->states;
     }
@@ -283,61 +246,115 @@ static phl_status restore(const struct chain *chain, const phl_task_state *from,
         return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
                          "the hidden states of the checkpoint are not those of these trees");
     }
-    if (seed != NULL) {
-        return phl_seed_resume(chain->seed, from->params, from->log_lambda0, from->alpha,
-                               from->alpha0, from->hidden, from->iteration, error);
+    fits = task->training->options.soft || !params->soft;
+    for (uint32_t a = 0; fits && a < params->n_modes; a++) {
+        fits = eligible_of[params->modes[a].slot] != PHL_NOT_ELIGIBLE;
+    }
+    if (!fits) {
+        return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
+                         "the active slots of the checkpoint are not such as this training makes");
     }
     phl_chain_state state = {from->iteration, from->params, from->log_lambda0, from->alpha,
                              from->alpha0};
-    return phl_gibbs_restore(chain->gibbs, &state, error);
+    return chain->paper != NULL
+               ? phl_paper_sampler_restore(chain->paper, &state, from->hidden, error)
+               : phl_gibbs_restore(chain->gibbs, &state, error);
+}
+
+/* A chain at its start, on the pairs of its class. */
+static phl_status make_chain(const phl_task *task, const phl_slot_pairs *pairs,
+                             const uint32_t *fixed, struct chain *chain, phl_error *error)
+{
+    const phl_training *training = task->training;
+    const phl_train_options *options = &training->options;
+    phl_gibbs_options chosen = chain_options(task);
+    uint32_t labels = (uint32_t)training->forest->labels.count;
+    chosen.prior.fixed = fixed;
+    if (options->sampler == PHL_SAMPLER_BLOCKED) {
+        return phl_gibbs_create(pairs, task->data->label_row, options->states, labels,
+                                training->modes, training->n_modes, &chosen, &chain->gibbs, error);
+    }
+    phl_status status = phl_paper_sampler_create(pairs, task->data->label_row, options->states,
+                                                 labels, &chosen, &chain->paper, error);
+    chain->gibbs = status == PHL_OK ? chain->paper->gibbs : NULL;
+    return status;
+}
+
+static void free_chain(struct chain *chain)
+{
+    if (chain->paper != NULL) {
+        phl_paper_sampler_free(chain->paper);
+    } else {
+        phl_gibbs_free(chain->gibbs);
+    }
+}
+
+/* The pairs of a class are made by the first of its chains that needs them, shared by all, and
+ * released by the last. */
+static phl_status borrow_pairs(phl_task *task, phl_error *error)
+{
+    phl_training *training = task->training;
+    phl_class_data *data = task->data;
+    phl_status status = PHL_OK;
+    (void)pthread_mutex_lock(&training->lock);
+    if (data->pairs == NULL) {
+        status =
+            phl_slot_pairs_create(data->index, training->options.slot_support, &data->pairs, error);
+    }
+    (void)pthread_mutex_unlock(&training->lock);
+    return status;
+}
+
+static void return_pairs(phl_task *task)
+{
+    phl_training *training = task->training;
+    phl_class_data *data = task->data;
+    (void)pthread_mutex_lock(&training->lock);
+    if (++data->n_done == training->n_chains) {
+        phl_slot_pairs_free(data->pairs);
+        data->pairs = NULL;
+    }
+    (void)pthread_mutex_unlock(&training->lock);
+}
+
+/* The chain of a task, from its start or from where it was. */
+static phl_status run(phl_task *task, const phl_schedule *schedule, phl_error *error)
+{
+    struct chain chain = {NULL, NULL};
+    uint32_t *fixed = NULL;
+    phl_status status = borrow_pairs(task, error);
+    if (status == PHL_OK) {
+        status = check_slots(task, task->data->pairs, error);
+    }
+    if (status == PHL_OK) {
+        status = fix_sizes(task, task->data->pairs, &fixed, error);
+    }
+    if (status == PHL_OK) {
+        status = make_chain(task, task->data->pairs, fixed, &chain, error);
+    }
+    if (status == PHL_OK && task->from != NULL) {
+        status = restore(task, &chain, error);
+    }
+    if (status == PHL_OK) {
+        status = run_chain(task, &chain, schedule, error);
+    }
+    free_chain(&chain);
+    phl_free(fixed);
+    return status;
 }
 
 phl_status phl_task_run_gibbs(phl_task *task, phl_error *error)
 {
-    phl_training *training = task->training;
-    const phl_train_options *options = &training->options;
-    struct schedule schedule = make_schedule(training);
+    const phl_training *training = task->training;
+    phl_schedule schedule =
+        phl_schedule_make(&training->options, training->earlier, training->n_earlier);
+    phl_status status = PHL_OK;
     if (task->from != NULL && task->from->iteration >= schedule.total && task->n_draws > 0) {
-        task->iterations = task->from->iteration;
+        task->iterations = task->from->iteration; /* nothing left to do */
         task->stop_reason = PHL_STOP_ITERATIONS;
-        return PHL_OK; /* nothing left to do */
-    }
-    phl_gibbs_options options_of_chain = chain_options(task);
-    uint32_t labels = (uint32_t)training->forest->labels.count;
-    struct chain chain = {NULL, NULL};
-    uint32_t *fixed = NULL;
-    phl_rows *probe = NULL; /* tells the eligible slots before the chain is made */
-    phl_status status = phl_rows_create(task->part->index, options->states,
-                                        options_of_chain.slot_support, &probe, error);
-    if (status == PHL_OK) {
-        status = check_slots(task, probe, error);
-    }
-    if (status == PHL_OK) {
-        status = fix_sizes(task, probe, &fixed, error);
-    }
-    phl_rows_free(probe);
-    options_of_chain.prior.fixed = fixed;
-    if (status == PHL_OK && options->sampler == PHL_SAMPLER_SEED) {
-        status = phl_seed_create(task->part->forest, task->part->label_row, options->states,
-                                 task->part->index->slots, labels, &options_of_chain, &chain.seed,
-                                 error);
-        chain.gibbs = status == PHL_OK ? chain.seed->gibbs : NULL;
-    } else if (status == PHL_OK) {
-        status = phl_gibbs_create(task->part->index, task->part->label_row, options->states, labels,
-                                  training->modes, training->n_modes, &options_of_chain,
-                                  &chain.gibbs, error);
-    }
-    if (status == PHL_OK && task->from != NULL) {
-        status = restore(&chain, task->from, error);
-    }
-    if (status == PHL_OK) {
-        status = run_chain(task, &chain, &schedule, error);
-    }
-    if (chain.seed != NULL) {
-        phl_seed_free(chain.seed);
     } else {
-        phl_gibbs_free(chain.gibbs);
+        status = run(task, &schedule, error);
     }
-    phl_free(fixed);
+    return_pairs(task);
     return status;
 }

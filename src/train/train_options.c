@@ -149,7 +149,7 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "sizes and partitions cannot both be given");
     }
-    if (options->sampler == PHL_SAMPLER_SEED &&
+    if (options->sampler == PHL_SAMPLER_PAPER &&
         (options->sizes != NULL || options->partition != NULL || options->soft)) {
         return phl_raise(error, PHL_ERR_ARGUMENT, "use --sampler blocked",
                          "the paper's sampler takes no sizes, partitions or soft clustering");

@@ -83,17 +83,17 @@ static double measure(const phl_task *chains, size_t n_chains, uint64_t warm, si
 
 double phl_training_rhat(phl_training *training, size_t class_index, uint64_t warm, bool afresh)
 {
-    phl_part *part = &training->parts[class_index];
+    phl_class_data *data = &training->classes[class_index];
     const phl_task *chains = &training->tasks[class_index * training->n_chains];
     double now = phl_task_seconds(chains);
-    if (!afresh && now < part->rhat_due) {
-        return part->rhat;
+    if (!afresh && now < data->rhat_due) {
+        return data->rhat;
     }
     double began = processor_seconds();
     size_t *length = phl_alloc(training->n_chains, sizeof *length, NULL);
-    part->rhat = length == NULL ? (double)NAN : measure(chains, training->n_chains, warm, length);
+    data->rhat = length == NULL ? (double)NAN : measure(chains, training->n_chains, warm, length);
     phl_free(length);
     double rest = (processor_seconds() - began) / share_at_most;
-    part->rhat_due = now + (rest > seconds_between ? rest : seconds_between);
-    return part->rhat;
+    data->rhat_due = now + (rest > seconds_between ? rest : seconds_between);
+    return data->rhat;
 }

@@ -41,7 +41,7 @@ phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, uint64_t war
         phl_progress progress = {
             .class_name = phl_run_class_name(training->run, task->class_index),
             .class_index = task->class_index,
-            .classes = training->n_parts,
+            .classes = training->n_classes,
             .restart = task->chain,
             .restarts = training->n_chains,
             .iteration = (size_t)row->iteration,

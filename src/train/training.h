@@ -1,4 +1,4 @@
-/* training.h - what the parts of a training share: train.c, train_task.c, train_rhat.c, train_em.c,
+/* training.h - what these share: train.c, train_task.c, train_rhat.c, train_em.c,
  * train_gibbs.c; and how whoever wants to keep what a training reached (store/) takes part in it.
  *
  * A training is a list of tasks, one a class and chain (or restart).  Tasks are independent and
@@ -10,18 +10,21 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "gibbs/slot_pairs.h"
 #include "model/infer.h"
 #include "model/run.h"
 
 /* The trees of one class, prepared. */
-typedef struct phl_part {
+typedef struct phl_class_data {
     int32_t class_number; /* in the forest; PHL_NO_CLASS: all trees */
     phl_forest *forest;
     phl_index *index;
     uint32_t *label_row;
-    double rhat;     /* of its chains so far, NaN: unknown; under the training's lock */
-    double rhat_due; /* seconds, when to compute it again; the same */
-} phl_part;
+    phl_slot_pairs *pairs; /* sampling: shared by the chains at work; under the training's lock */
+    size_t n_done;         /* chains that need them no more; the same */
+    double rhat;           /* of its chains so far, NaN: unknown; under the training's lock */
+    double rhat_due;       /* seconds, when to compute it again; the same */
+} phl_class_data;
 
 struct phl_task;
 struct phl_training;
@@ -61,10 +64,10 @@ typedef struct phl_training {
     const phl_mode *modes;    /* partitions given by the user */
     uint32_t n_modes;
     phl_run *run;
-    phl_part *parts;
-    size_t n_parts, n_chains; /* chains or restarts */
-    struct phl_task *tasks;   /* [parts][chains] */
-    int inner_threads;        /* for loops inside a task */
+    phl_class_data *classes;
+    size_t n_classes, n_chains; /* chains or restarts */
+    struct phl_task *tasks;     /* [classes][chains] */
+    int inner_threads;          /* for loops inside a task */
     struct timespec began;
     pthread_mutex_t lock; /* one callback at a time */
     bool cancelled;       /* under the lock */
@@ -73,7 +76,7 @@ typedef struct phl_training {
 /* One chain or restart, and what came out of it. */
 typedef struct phl_task {
     phl_training *training;
-    const phl_part *part;
+    phl_class_data *data;
     size_t class_index, chain;
     phl_draw *draws;
     size_t n_draws, draw_capacity;

@@ -146,6 +146,7 @@ static void pair_make(pair *both, const phl_forest *forest, uint32_t states)
     both->options.slot_support = 0.2;
     phl_train_options_resolve(&both->options);
     must(phl_index_create(forest, phl_forest_max_slot(forest), false, &both->p.index, error));
+    must(phl_slot_pairs_create(both->p.index, both->options.slot_support, &both->p.pairs, error));
     must(phl_map_labels(forest, &forest->labels, &both->p.label_row, error));
     both->trees = plain_trees_create(forest, 0, true, both->p.label_row, both->labels);
 }
@@ -153,6 +154,7 @@ static void pair_make(pair *both, const phl_forest *forest, uint32_t states)
 static void pair_clear(pair *both)
 {
     plain_trees_free(both->trees);
+    phl_slot_pairs_free(both->p.pairs);
     phl_index_free(both->p.index);
     phl_free(both->p.label_row);
 }
@@ -183,21 +185,19 @@ static void run_library(pair *both, uint64_t stream, size_t n, double *out)
                                  .beta = o->beta,
                                  .gamma = o->gamma,
                                  .delta = o->delta,
-                                 .slot_support = o->slot_support,
                                  .prior = {.phi = o->phi,
                                            .slots_min = o->slots_min,
                                            .slots_max = o->slots_max,
                                            .core_max = o->core_max},
-                                 .anneal_start = 1.0,
                                  .seed = SEED,
                                  .stream = stream,
                                  .threads = 1};
     phl_gibbs *gibbs = NULL;
-    must(phl_gibbs_create(both->p.index, both->p.label_row, o->states, both->labels, NULL, 0,
+    must(phl_gibbs_create(both->p.pairs, both->p.label_row, o->states, both->labels, NULL, 0,
                           &options, &gibbs, error));
     for (size_t i = 0; i < n; i++) {
         double *figure = out + i * FIGURES;
-        must(phl_gibbs_step(gibbs, error));
+        must(phl_gibbs_step(gibbs, 1.0, error));
         figure[0] = gibbs->log_likelihood;
         figure[1] = gibbs->log_joint;
         figure[2] = gibbs->partitions->n_active;

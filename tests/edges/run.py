@@ -9,6 +9,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -277,6 +278,72 @@ def odd_files(edges):
     edges.report(out == b"(a)\n(b)\n", "from standard input to standard output", out)
 
 
+# ---- folders -----------------------------------------------------------------------------------
+
+def deep_folder(place):
+    """Folders below `place` until a file in them has a path that no call takes; its path."""
+    before, name = os.getcwd(), "d" * 200
+    os.chdir(place)
+    for _ in range(25):
+        os.mkdir(name)
+        os.chdir(name)
+    with open("far.trees", "wb") as stream:
+        stream.write(b"(far)\n")
+    os.chdir(before)
+
+
+def folder_entries(edges):
+    """What should be read below a folder and cannot be is told, not passed over in silence."""
+    def socket_at(path):
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path)
+
+    def unreadable(path):
+        os.mkdir(path) if path.endswith("sub") else open(path, "wb").close()
+        os.chmod(path, 0)
+
+    kinds = [
+        ("a link that leads nowhere", "gone.trees", "cannot follow the link: No such file",
+         lambda path: os.symlink("nowhere", path)),
+        ("links in a circle", "circle.xml", "cannot follow the link: Too many levels",
+         lambda path: os.symlink("circle.xml", path)),
+        ("a path that is too long", "", "cannot open: File name too long", deep_folder),
+        ("a pipe", "pipe.jsonl", "but this is no file", os.mkfifo),
+        ("a socket", "socket.ptb", "but this is no file", socket_at),
+        ("a file that may not be read", "closed.trees", "cannot open: Permission denied", unreadable),
+        ("a folder that may not be opened", "sub", "cannot open the folder: Permission denied",
+         unreadable),
+    ]
+    for number, (what, name, message, make) in enumerate(kinds):
+        place = edges.path(f"entries-{number}")
+        os.mkdir(place)
+        edges.put(f"entries-{number}/good.trees", b"(good)\n(as (gold))\n")
+        edges.put(f"entries-{number}/readme.txt", b"no trees")
+        os.symlink("nowhere", f"{place}/no-ending")  # of no format: none of our business
+        make(os.path.join(place, name) if name else place)
+        user = NOBODY if os.getuid() == 0 and make is unreadable else None
+        path = os.path.join(place, name) if name else place + "/ddd"
+        code, out, err = edges.run("stats", place, user=user)
+        edges.report(code == 4 and not out and path in err and message in err,
+                     "in a folder: " + what, code, err)
+        code, out, err = edges.run("convert", place, "--skip-bad", "-o", "-", user=user)
+        edges.report(code == 0 and out == b"(good)\n(as (gold))\n" and path in err and message in err
+                     and "1 bad tree skipped" in err, "passed over with --skip-bad: " + what, code, err)
+        if not name:
+            shutil.rmtree(place)
+    place = edges.path("entries-links")
+    os.makedirs(place + "/sub")
+    edges.put("entries-links/sub/a.trees", b"(a)\n")
+    os.symlink("../sub", place + "/sub/again")
+    code, out, err = edges.run("convert", place, "-o", "-")
+    edges.report(code == 0 and out == b"(a)\n" and "sub/again: a link to a folder is not followed" in err,
+                 "a link to a folder is told of", code, err)
+    os.symlink(".", place + "/dot.trees")
+    code, out, err = edges.run("convert", place, "-o", "-")
+    edges.report(code == 0 and out == b"(a)\n" and "2 links to folders" in err, "two links to folders",
+                 code, err)
+
+
 # ---- outputs -----------------------------------------------------------------------------------
 
 def outputs(edges):
@@ -416,7 +483,7 @@ def main():
         return 2
     with tempfile.TemporaryDirectory(prefix="phloem-edges-") as folder:
         edges = Edges(os.path.abspath(sys.argv[1]), folder)
-        for part in (attacks, streams, deep_and_wide, odd_files, outputs):
+        for part in (attacks, streams, deep_and_wide, odd_files, folder_entries, outputs):
             part(edges)
         print(f"1..{edges.number}")
     return int(edges.failed)

@@ -1,33 +1,28 @@
 #!/usr/bin/python3
 """tests/faults/run.py SOURCE [NAME ...] - faults planted in the blocked sampler; each must be caught.
 
-SOURCE is the root of the source tree.  For every fault src/ is copied to a temporary folder, the
-fault is planted there by replacing a piece of text (which must be found exactly once), the tests of
-the sampler (TESTS) are built against it and run, and at least one must fail.  A run without any
-fault must pass.  Names choose faults.  TAP on standard output, then a table; needs gcc (or $CC) and
-the libraries of the tests.  $JOBS faults are tried at once (default: all cores);
-CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long, and weaker; FIRST=1 leaves out the
-tests behind the first one that catches a fault.  `--fit` only checks that all texts are found.
+SOURCE is the root of the source tree; how the tests of the sampler (TESTS) are compiled and linked is
+taken from a configured meson folder, SOURCE/build or the one behind --build.  For every fault src/ is
+copied to a temporary folder, the fault is planted there by replacing a piece of text (which must be
+found exactly once), the tests are built against it and run, and at least one must fail.  A run without
+any fault must pass.  Names choose faults.  TAP on standard output, then a table.  $JOBS faults are
+tried at once (default: all cores); CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long,
+and weaker; FIRST=1 leaves out the tests behind the first one that catches a fault.  `--fit` only
+checks that all texts are found.
 """
 import concurrent.futures
 import os
 import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
-SHARED = ["chains", "check", "kernel", "models", "must", "world", "world_checks", "world_features"]
-TESTS = ["gibbs_sharing", "slot_view", "partition_chain", "gibbs_split", "partition_kernel",
+TESTS = ["gibbs_sharing", "slot_view", "partition_chain", "hidden_states", "partition_moves",
          "gibbs_invariance"]  # the quick ones first
-LAYERS = ["base", "forest", "format", "model"]
-GIBBS = ["rows", "slot_deal", "slot_view", "slot_apply", "partitions", "partition_slot",
-         "partition_moves", "gibbs", "split", "choices", "likely", "parameters"]
-FLAGS = ["-std=c11", "-O2", "-ffp-contract=off", "-fno-math-errno", "-pthread",
-         "-D_POSIX_C_SOURCE=200809L", "-D_XOPEN_SOURCE=700"]
-LIBRARIES = ["-pthread", "-lcmocka", "-lexpat", "-ljansson", "-lz", "-lzstd", "-lm"]
 PROPORTIONAL = """
     int64_t wanted = n, all = total[y];
     (void)rng;
@@ -44,43 +39,43 @@ PROPORTIONAL = """
 FAULTS = [
     # The eleven classic ones.
     ("a label not counted",
-     ("gibbs/split.c", "if (label >= 0) { gibbs->counts.emission[gibbs->label_row[label] * c + j] += n;",
+     ("gibbs/hidden_states.c", "if (label >= 0) { gibbs->counts.emission[gibbs->label_row[label] * c + j] += n;",
       "if (label >= 1) { gibbs->counts.emission[gibbs->label_row[label] * c + j] += n;")),
     ("children swapped in lambda counts",
-     ("gibbs/split.c", "cell += z * slot->mode->stride;",
-      "cell += z * choice->slot[part->left - 1 - i].mode->stride;")),
+     ("gibbs/hidden_states.c", "cell += z * slot->axis->stride;",
+      "cell += z * node->slot[batch->left - 1 - i].axis->stride;")),
     ("a prior off by 0.3",
-     ("gibbs/parameters.c", "table[i] = concentration + (double)counts[i];",
+     ("gibbs/gibbs_parameters.c", "table[i] = concentration + (double)counts[i];",
       "table[i] = concentration + 0.3 + (double)counts[i];")),
     ("CRT off by one",
-     ("gibbs/parameters.c", "double drawn = (double)phl_crt_draw_log(",
+     ("gibbs/gibbs_parameters.c", "double drawn = (double)phl_crt_draw_log(",
       "double drawn = 1.0 + (double)phl_crt_draw_log(")),
     ("emissions ignored",
      ("model/tf_upward.c", "emission + phl_emission_row(upward, (uint32_t)s) * c, from,",
       "emission + ((size_t)params->labels + 1) * c, from,")),
     ("lambda before lambda0",
-     ("gibbs/parameters.c", "draw_base(gibbs); draw_core(gibbs);", "draw_core(gibbs); draw_base(gibbs);")),
+     ("gibbs/gibbs_parameters.c", "draw_base(gibbs); draw_core(gibbs);", "draw_core(gibbs); draw_base(gibbs);")),
     ("wrong slot in pi",
-     ("gibbs/split.c", "gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;",
+     ("gibbs/hidden_states.c", "gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;",
       "gibbs->counts.prior[(forest->leaf_slot[s] % params->slots) * c + j] += n;")),
     ("alpha/C instead of alpha lambda0",
-     ("gibbs/parameters.c", "base[j] = exp(log_alpha + gibbs->log_lambda0[j]);",
+     ("gibbs/gibbs_parameters.c", "base[j] = exp(log_alpha + gibbs->log_lambda0[j]);",
       "base[j] = exp(log_alpha) / (double)c;")),
     ("1 % of moves wrong",
-     ("gibbs/partition_moves.c", "return total >= 0.0 ||",
+     ("gibbs/partition_state.h", "return total >= 0.0 ||",
       "return phl_rng_bounded(rng, 100) == 0 || total >= 0.0 ||")),
     ("the parent factor omitted at one slot",
-     ("gibbs/split.c", "if (number != 0) { divide_blocks(",
+     ("gibbs/hidden_states.c", "if (number != 0) { divide_blocks(",
       "if (number != 0 && index->pair_row[pair] != 1) { divide_blocks(")),
     ("stale counts",
-     ("gibbs/partition_moves.c", "partitions->own_slab[old * c + part->state] -= part->n;",
-      "partitions->own_slab[old * c + part->state] -= value == 1 ? 0 : part->n;")),
+     ("gibbs/partition_slot.c", "partitions->own_slab[old * c + term->state] -= term->n;",
+      "partitions->own_slab[old * c + term->state] -= value == 1 ? 0 : term->n;")),
     # More.
     ("stale totals",
-     ("gibbs/partition_moves.c", "partitions->own_slab_total[old] -= table->total;",
+     ("gibbs/partition_slot.c", "partitions->own_slab_total[old] -= table->total;",
       "partitions->own_slab_total[old] -= value == 1 ? 0 : table->total;")),
     ("1 % of reassignments wrong",
-     ("gibbs/partition_moves.c", "(size_t)size + 1); if (place == PHL_NO_OUTCOME",
+     ("gibbs/partition_reassign.c", "(size_t)size + 1); if (place == PHL_NO_OUTCOME",
       "(size_t)size + 1); "
       "if (!alone && phl_rng_bounded(rng, 100) == 0) { place = phl_rng_bounded(rng, size); } "
       "if (place == PHL_NO_OUTCOME")),
@@ -88,10 +83,10 @@ FAULTS = [
      ("gibbs/partition_state.h", "-partitions->prior.phi * size - phl_stirling_get(",
       "-partitions->prior.phi * size - 0 * phl_stirling_get(")),
     ("wrong Hastings factor in split",
-     ("gibbs/partition_moves.c", "accept(split_gain(partitions, y), (members - 2) * log(2.0)",
-      "accept(split_gain(partitions, y), (members - 1) * log(2.0)")),
+     ("gibbs/partition_split_merge.c", "phl_partitions_accept(split_gain(partitions, y), (members - 2) * log(2.0)",
+      "phl_partitions_accept(split_gain(partitions, y), (members - 1) * log(2.0)")),
     ("a value weighed against its own counts",
-     ("gibbs/partition_moves.c", "partitions->slab_total[cell], y == own);",
+     ("gibbs/partition_reassign.c", "partitions->slab_total[cell], y == own);",
       "partitions->slab_total[cell], y == own && value != 1);")),
     ("children dealt in proportion",
      ("gibbs/slot_deal.c", "if (n <= FEW) {", PROPORTIONAL + "if (n <= FEW) {")),
@@ -108,40 +103,40 @@ FAULTS = [
      ("gibbs/slot_view.c", "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], entry->state,",
       "status = add(view, layout->n_rest, c, q, layout->rest[entry->cell], view->entries[0].state,")),
     ("children in two states taken for one",
-     ("gibbs/split.c", "return i < count && counts[i] == n ? i : PHL_MANY;",
+     ("gibbs/hidden_states.c", "return i < count && counts[i] == n ? i : PHL_MANY;",
       "return i < count && counts[i] + 1 >= n ? i : PHL_MANY;")),
     ("dealt anew with other random numbers",
      ("gibbs/partition_slot.c", "phl_rng again = partitions->open_rng;", "phl_rng again = *rng;")),
-    ("the first rows take all",
+    ("the first portions take all",
      ("gibbs/slot_apply.c",
       "int64_t part = rest == 0 ? n : phl_hypergeometric_draw(rng, by_block[y], rest, n);",
       "int64_t part = n < by_block[y] ? n : by_block[y]; (void)rng;")),
-    ("rows keep their cells after a reassignment",
-     ("gibbs/partition_moves.c", "partitions->changed = partitions->changed || alone || place == size ||",
+    ("portions keep their cells after a reassignment",
+     ("gibbs/partition_reassign.c", "partitions->changed = partitions->changed || alone || place == size ||",
       "partitions->changed = partitions->changed || alone || place == size || value == 0 ||"),
-     ("gibbs/partition_moves.c", "partitions->view.first_table[value] != PHL_NO_TABLE; return PHL_OK;",
+     ("gibbs/partition_reassign.c", "partitions->view.first_table[value] != PHL_NO_TABLE; return PHL_OK;",
       "false; return PHL_OK;")),
-    ("rows keep their cells after a split",
-     ("gibbs/partition_moves.c", "block[q] = size; } } partitions->changed = true;",
+    ("portions keep their cells after a split",
+     ("gibbs/partition_split_merge.c", "block[q] = size; } } partitions->changed = true;",
       "block[q] = size; } }")),
-    ("rows keep their cells after a merge",
-     ("gibbs/partition_moves.c", "drop_block(partitions, w); partitions->changed = true;",
-      "drop_block(partitions, w);")),
+    ("portions keep their cells after a merge",
+     ("gibbs/partition_split_merge.c", "phl_partition_slot_drop_block(partitions, w); partitions->changed = true;",
+      "phl_partition_slot_drop_block(partitions, w);")),
     ("slabs not moved when a block is dropped",
-     ("gibbs/partition_moves.c", "if (gone != last) {", "if (gone != last && gone != 0) {")),
+     ("gibbs/partition_slot.c", "if (gone != last) {", "if (gone != last && gone != 0) {")),
     ("a new block with old counts",
-     ("gibbs/partition_moves.c", "memset(partitions->own_slab + size * rests * c, 0, rests * c *",
+     ("gibbs/partition_slot.c", "memset(partitions->own_slab + size * rests * c, 0, rests * c *",
       "memset(partitions->own_slab + size * rests * c, 0, (rests - 1) * c *")),
     ("live cells not surveyed",
-     ("gibbs/partition_slot.c", "phl_cells_survey(partitions); return PHL_OK;", "return PHL_OK;")),
+     ("gibbs/partition_slot.c", "phl_partitions_survey_cells(partitions); return PHL_OK;", "return PHL_OK;")),
     ("a pair's children not reset",
-     ("gibbs/split.c", "memset(tally->count, 0, c * sizeof *tally->count);",
+     ("gibbs/hidden_states.c", "memset(tally->count, 0, c * sizeof *tally->count);",
       "memset(tally->count, 0, (c - 1) * sizeof *tally->count);")),
     ("children counted as roots too",
-     ("gibbs/rows.c", "rows->free_times[forest->links[k].child] -= (int64_t)times[s];",
-      "rows->free_times[forest->links[k].child] -= times[s] > 1.0 ? 0 : (int64_t)times[s];")),
+     ("gibbs/slot_pairs.c", "pairs->free_times[forest->links[k].child] -= (int64_t)times[s];",
+      "pairs->free_times[forest->links[k].child] -= times[s] > 1.0 ? 0 : (int64_t)times[s];")),
     ("bottom value ignored",
-     ("gibbs/partition_moves.c", "if (partitions->moved[q] && allowed) {",
+     ("gibbs/partition_split_merge.c", "if (partitions->moved[q] && allowed) {",
       "if (partitions->moved[q] && allowed && q < partitions->states) {")),
     ("empty slots not counted",
      ("gibbs/slot_view.c", "if (view->empty[rest * c + j] > 0) {",
@@ -151,75 +146,75 @@ FAULTS = [
       "for (uint32_t e = partitions->n_eligible; e-- > 0;) { partitions->stride[e]",
       "for (uint32_t e = 0; e < partitions->n_eligible; e++) { partitions->stride[e]")),
     ("proposals tempered too",
-     ("gibbs/partition_moves.c", "log_ratio / temperature + log_proposal",
+     ("gibbs/partition_state.h", "log_ratio / temperature + log_proposal",
       "(log_ratio + log_proposal) / temperature")),
     ("occurrences of a subtree in one state",
-     ("gibbs/split.c", "double rest = weights[top] < total ? total - weights[top] : 0.0;",
+     ("gibbs/hidden_states.c", "double rest = weights[top] < total ? total - weights[top] : 0.0;",
       "double rest = weights[top] < total ? total - weights[top] : 0.0; "
       "if (n > 1) { return (uint32_t)phl_categorical_draw_total(rng, weights, count, total); }")),
     ("occurrences divided: a binomial weight off",
-     ("gibbs/split.c", "(double)(n - others + 1) / (double)others",
+     ("gibbs/hidden_states.c", "(double)(n - others + 1) / (double)others",
       "(double)(n - others) / (double)others")),
     ("occurrences divided: the bound too high",
-     ("gibbs/split.c", "if (u > 1.0 - times * r) {", "if (u > 1.0 - 0.8 * times * r) {")),
+     ("gibbs/hidden_states.c", "if (u > 1.0 - times * r) {", "if (u > 1.0 - 0.8 * times * r) {")),
     ("a label of a lone subtree not counted",
-     ("gibbs/split.c", "if (label >= 0) { gibbs->counts.emission[gibbs->label_row[label] * gibbs->",
+     ("gibbs/hidden_states.c", "if (label >= 0) { gibbs->counts.emission[gibbs->label_row[label] * gibbs->",
       "if (label >= 1) { gibbs->counts.emission[gibbs->label_row[label] * gibbs->")),
     ("wrong slot in pi of a lone subtree",
-     ("gibbs/split.c", "gibbs->counts.prior[phl_leaf_row(params, leaf_slot) * params->states + j]++;",
+     ("gibbs/hidden_states.c", "gibbs->counts.prior[phl_leaf_row(params, leaf_slot) * params->states + j]++;",
       "gibbs->counts.prior[(leaf_slot % params->slots) * params->states + j]++;")),
     ("the state of a lone subtree by a wrong total",
-     ("gibbs/split.c", "weights = gibbs->weights; total = gibbs->upward->message[",
+     ("gibbs/hidden_states.c", "weights = gibbs->weights; total = gibbs->upward->message[",
       "weights = gibbs->weights; total = 0.5 + 0.5 * gibbs->upward->message[")),
     ("cells weighed without a message",
-     ("gibbs/choices.c", "sum += m[z] * phl_lanes_at(in + z * slot->step + r);",
+     ("gibbs/cell_draw.c", "sum += m[z] * phl_lanes_at(in + z * slot->step + r);",
       "sum += (i == 0 ? m[0] : m[z]) * phl_lanes_at(in + z * slot->step + r);")),
     ("cells drawn by the sums of another iteration",
-     ("gibbs/choices.c", "if (status == PHL_OK) { forget(choices); }",
-      "if (status == PHL_OK && choices->used == 0) { forget(choices); }")),
+     ("gibbs/cell_draw.c", "if (status == PHL_OK) { forget(cell_draw); }",
+      "if (status == PHL_OK && cell_draw->used == 0) { forget(cell_draw); }")),
     ("cells drawn from the core of another iteration",
-     ("gibbs/choices.c", "memset(choices->set_place, 0, choices->n_sets * c *",
-      "memset(choices->set_place, 0, choices->n_sets * (c - 1) *")),
+     ("gibbs/cell_draw.c", "memset(cell_draw->set_place, 0, cell_draw->n_sets * c *",
+      "memset(cell_draw->set_place, 0, cell_draw->n_sets * (c - 1) *")),
     ("a block drawn by the target of the slot behind it",
-     ("gibbs/choices.h", "*target /= m[z];", "")),
+     ("gibbs/cell_draw.h", "*target /= m[z];", "")),
     ("twins of any label",
      ("model/twins.c", "bool same = label[first[group]] == label[s];", "bool same = true; (void)label;"),
      ("model/twins.c", "(uint64_t)forest->label[n_leaves + i] * LABEL_FACTOR;", "0;")),
     ("twins kept when another slot becomes active",
      ("model/twins.c", "same = twins->slots[a] == params->modes[a].slot;", "same = true;")),
     ("occurrences of a subtree in one block",
-     ("gibbs/split.c", "uint32_t one = divide(part.n, gibbs->weights, size, part.total, 0, rng, drawn);",
-      "uint32_t one = (uint32_t)phl_categorical_draw_total(rng, gibbs->weights, size, part.total);")),
+     ("gibbs/hidden_states.c", "uint32_t one = divide(batch.n, gibbs->weights, size, batch.total, 0, rng, drawn);",
+      "uint32_t one = (uint32_t)phl_categorical_draw_total(rng, gibbs->weights, size, batch.total);")),
     ("many occurrences of a subtree by wrong weights of blocks",
-     ("gibbs/split.c", "gibbs->weights[z] = slot->m[z] *",
+     ("gibbs/hidden_states.c", "gibbs->weights[z] = slot->m[z] *",
       "gibbs->weights[z] = (z == 0 ? 1.1 : 1.0) * slot->m[z] *")),
     ("most active slots not heeded",
      ("gibbs/partitions.c", "active >= prior->slots_min && active <= prior->slots_max &&",
       "active >= prior->slots_min &&")),
     ("absent labels weigh as one",
-     ("gibbs/parameters.c", ": beta * (double)(rows - seen);", ": beta;")),
+     ("gibbs/gibbs_parameters.c", ": beta * (double)(rows - seen);", ": beta;")),
     ("absent labels share evenly",
-     ("gibbs/parameters.c", "parameters[i - seen] = gibbs->options.beta;",
+     ("gibbs/gibbs_parameters.c", "parameters[i - seen] = gibbs->options.beta;",
       "parameters[i - seen] = 1e9 * gibbs->options.beta;")),
     ("pi of slots without leaves left flat",
-     ("gibbs/parameters.c", "draw_prior(gibbs, false);", "")),
+     ("gibbs/gibbs_parameters.c", "draw_prior(gibbs, false);", "")),
     ("rejected shapes not added",
-     ("gibbs/parameters.c", "(i % 3 == 0 ? rejected : 0.0)", "(i % 3 == 0 ? 0.0 * rejected : 0.0)")),
+     ("gibbs/gibbs_parameters.c", "(i % 3 == 0 ? rejected : 0.0)", "(i % 3 == 0 ? 0.0 * rejected : 0.0)")),
     ("alpha: Beta(alpha, n)",
-     ("gibbs/parameters.c", "phl_log_beta_draw(&rng, gibbs->alpha + 1.0, total,",
+     ("gibbs/gibbs_parameters.c", "phl_log_beta_draw(&rng, gibbs->alpha + 1.0, total,",
       "phl_log_beta_draw(&rng, gibbs->alpha, total,")),
     ("alpha0: Jacobian forgotten",
-     ("gibbs/parameters.c", "- alpha0 + log_alpha0;", "- alpha0;")),
+     ("gibbs/gibbs_parameters.c", "- alpha0 + log_alpha0;", "- alpha0;")),
     ("soft: empty slots not counted",
-     ("gibbs/split.c", "gibbs->counts.mode[a][gibbs->params->states * slot->mode->size + z] += n;",
-      "gibbs->counts.mode[a][gibbs->params->states * slot->mode->size] += n;")),
+     ("gibbs/hidden_states.c", "gibbs->counts.mode[a][gibbs->params->states * slot->axis->size + z] += n;",
+      "gibbs->counts.mode[a][gibbs->params->states * slot->axis->size] += n;")),
     ("soft: delta instead of delta/k",
-     ("gibbs/parameters.c", "gibbs->options.delta / mode->size,", "gibbs->options.delta,")),
+     ("gibbs/gibbs_parameters.c", "gibbs->options.delta / mode->size,", "gibbs->options.delta,")),
     ("carry without the choice of slots",
-     ("gibbs/partition_moves.c", "pick_slot(partitions, false, phl_rng_bounded(rng, inactive));",
+     ("gibbs/partition_carry.c", "pick_slot(partitions, false, phl_rng_bounded(rng, inactive));",
       "pick_slot(partitions, false, 0 * phl_rng_bounded(rng, inactive));")),
     ("carry to cells of before",
-     ("gibbs/partition_moves.c", "block[table->value] * layout->n_rest + layout->rest[table->rest];",
+     ("gibbs/partition_carry.c", "block[table->value] * layout->n_rest + layout->rest[table->rest];",
       "block[table->value] * layout->n_rest + table->rest % layout->n_rest;")),
     # Children dealt by units.
     ("a place given to two children",
@@ -229,13 +224,13 @@ FAULTS = [
       "uint32_t place = phl_halves_bounded(&halves, times - 1);")),
     ("the first state taken for that of most",
      ("gibbs/slot_deal.c", "q == most ? 0 : value[q];", "q == 0 ? 0 : value[q];")),
-    ("rows scattered by another state of most",
-     ("gibbs/slot_apply.c", "most = phl_slot_most(value, c);", "most = 0;")),
+    ("portions scattered by another state of most",
+     ("gibbs/slot_apply.c", "most = phl_slot_deal_most(value, c);", "most = 0;")),
     ("the parent at a place off by one",
      ("gibbs/slot_deal.c", "if (end[middle] > place) {", "if (end[middle] > place + 1) {")),
-    ("the row at a place off by one",
-     ("gibbs/slot_deal.c", "place >= rows->row[r].n; r = rows->row[r].next",
-      "place > rows->row[r].n; r = rows->row[r].next")),
+    ("the portion at a place off by one",
+     ("gibbs/slot_deal.c", "place >= counts->portion[r].n; r = counts->portion[r].next",
+      "place > counts->portion[r].n; r = counts->portion[r].next")),
     ("a card drawn twice",
      ("gibbs/slot_deal.c", "view->deck[at] = view->deck[--left];", "left--;")),
     ("the first card stays",
@@ -248,64 +243,64 @@ FAULTS = [
      ("gibbs/slot_deal.c", "if (!inactive || times > LARGEST) {",
       "if (!inactive) { return PHL_SLOT_SINGLY; } if (times > LARGEST) {")),
     ("units counted with most too",
-     ("gibbs/slot_view.c", "view->count[(number - 1) * c + row->state]--;", "(void)number;")),
-    ("a row moved as a whole",
-     ("gibbs/slot_apply.c", "if (row->n == 1) { view->new_cell[r] = cell;",
-      "if (row->n >= 1) { view->new_cell[r] = cell;")),
-    ("a row copied, not cut",
-     ("gibbs/slot_apply.c", "row->n--; return phl_rows_add(", "return phl_rows_add(")),
+     ("gibbs/slot_view.c", "view->count[(number - 1) * c + portion->state]--;", "(void)number;")),
+    ("a portion moved as a whole",
+     ("gibbs/slot_apply.c", "if (portion->n == 1) { view->new_cell[r] = cell;",
+      "if (portion->n >= 1) { view->new_cell[r] = cell;")),
+    ("a portion copied, not cut",
+     ("gibbs/slot_apply.c", "portion->n--; return phl_state_counts_add(", "return phl_state_counts_add(")),
     ("the first unit stays with most",
      ("gibbs/slot_apply.c", "if (y != place->block[most]) {", "if (y != place->block[most] && u > 0) {")),
     ("units stay in block 0",
      ("gibbs/slot_apply.c", "stays = y; view->new_cell[r]", "stays = 0; view->new_cell[r]")),
     # States of occurrences, and the likely outcomes of twins.
     ("a guess taken unseen",
-     ("gibbs/split.c", "if (guess < count && weights[guess] > 0.5 * total) {", "if (guess < count) {")),
+     ("gibbs/hidden_states.c", "if (guess < count && weights[guess] > 0.5 * total) {", "if (guess < count) {")),
     ("occurrences of one state forgotten when another comes",
-     ("gibbs/split.c", "tally->count[tally->n == 0 ? 0 : tally->one] = tally->n;", "")),
+     ("gibbs/hidden_states.c", "tally->count[tally->n == 0 ? 0 : tally->one] = tally->n;", "")),
     ("the largest among the others",
-     ("gibbs/split.c", "sum += i == top ? 0.0 : weights[i]; if (i != top && weights[i] > 0.0) {",
+     ("gibbs/hidden_states.c", "sum += i == top ? 0.0 : weights[i]; if (i != top && weights[i] > 0.0) {",
       "sum += weights[i]; if (weights[i] > 0.0) {")),
     ("a run one too long",
-     ("gibbs/likely.c", "double run = floor(log(", "double run = ceil(log(")),
+     ("gibbs/likely_outcome.c", "double run = floor(log(", "double run = ceil(log(")),
     ("one run only",
-     ("gibbs/split.c", "likely->run = phl_likely_run(likely->odd, rng);", "")),
+     ("gibbs/hidden_states.c", "likely->run = phl_likely_outcome_run(likely->odd, rng);", "")),
     ("odd by state alone",
-     ("gibbs/likely.c", "group->odd = group->odd_state + beta[best] * rest;",
+     ("gibbs/likely_outcome.c", "group->odd = group->odd_state + beta[best] * rest;",
       "group->odd = group->odd_state;")),
     ("other cells only if no other state",
-     ("gibbs/split.c", "if (phl_rng_uniform(rng) * likely->odd < likely->odd_state) {",
+     ("gibbs/hidden_states.c", "if (phl_rng_uniform(rng) * likely->odd < likely->odd_state) {",
       "if (likely->odd_state > 0.0) {")),
     ("the likely cell among the others",
-     ("gibbs/likely.c", "group->width = width;", "group->width = 0.0;")),
+     ("gibbs/likely_outcome.c", "group->width = width;", "group->width = 0.0;")),
     ("the likely cell taken for the first",
-     ("gibbs/likely.c", "group->begin = begin;", "group->begin = 0.0;")),
+     ("gibbs/likely_outcome.c", "group->begin = begin;", "group->begin = 0.0;")),
     ("where the likely cell begins, not scaled",
-     ("gibbs/likely.c", "begin += passed * scale;", "begin += passed;")),
+     ("gibbs/likely_outcome.c", "begin += passed * scale;", "begin += passed;")),
     ("likely outcomes of another iteration",
-     ("gibbs/split.c", "status = phl_likely_prepare(&gibbs->likely, gibbs->upward, error);",
+     ("gibbs/hidden_states.c", "status = phl_likely_outcome_prepare(&gibbs->likely, gibbs->upward, error);",
       "status = gibbs->iteration > 1000 && gibbs->iteration % 2 == 1 "
-      "? PHL_OK : phl_likely_prepare(&gibbs->likely, gibbs->upward, error);")),
+      "? PHL_OK : phl_likely_outcome_prepare(&gibbs->likely, gibbs->upward, error);")),
     ("likely outcomes in an active slot",
-     ("gibbs/split.c", "return active || gibbs->params->soft ||", "return gibbs->params->soft ||")),
+     ("gibbs/hidden_states.c", "return active || gibbs->params->soft ||", "return gibbs->params->soft ||")),
     ("likely blocks by number, not by slot",
-     ("gibbs/likely.c", "block[slot->mode - choices->mode] = (uint32_t)z;", "block[i] = (uint32_t)z;")),
+     ("gibbs/likely_outcome.c", "block[slot->axis - cell_draw->axis] = (uint32_t)z;", "block[i] = (uint32_t)z;")),
     ("likely blocks shown by the first twin's children",
-     ("gibbs/split.c", "twins->seen + (s - twins->n_leaves) * twins->n_slots;",
+     ("gibbs/hidden_states.c", "twins->seen + (s - twins->n_leaves) * twins->n_slots;",
       "twins->seen + (twins->first[twins->group[s]] - twins->n_leaves) * twins->n_slots;")),
     ("slots in the wrong order in the cells to choose from",
-     ("gibbs/choices.c", "cell[count] = cell[count - slot->step] + slot->mode->stride;",
-      "cell[count] = cell[count - slot->step] + choice->slot[choice->n - 1 - i].mode->stride;")),
+     ("gibbs/cell_draw.c", "cell[count] = cell[count - slot->step] + slot->axis->stride;",
+      "cell[count] = cell[count - slot->step] + node->slot[node->n - 1 - i].axis->stride;")),
     ("cells to choose from, of other slots",
-     ("gibbs/choices.c", "set |= slot[i].mode->bit;", "")),
+     ("gibbs/cell_draw.c", "set |= slot[i].axis->bit;", "")),
     ("twins of any children",
      ("model/twins.c", "same = key[a] == other[a];", "same = (key[a] == NONE) == (other[a] == NONE);"),
      ("model/twins.c", "hash[child->parent] += (of + (uint64_t)1) * factor;",
       "hash[child->parent] += factor + 0 * of;")),
     ("the upward pass of before the parameters",
-     ("gibbs/parameters.c", "gibbs->expanded = gibbs->passed = false;", "gibbs->expanded = false;")),
+     ("gibbs/gibbs_parameters.c", "gibbs->expanded = gibbs->passed = false;", "gibbs->expanded = false;")),
     ("tables by alpha/C",
-     ("gibbs/parameters.c", "log_base[j] = log_alpha + gibbs->log_lambda0[j];",
+     ("gibbs/gibbs_parameters.c", "log_base[j] = log_alpha + gibbs->log_lambda0[j];",
       "log_base[j] = log_alpha - log((double)c);")),
     # The draws below it all, as far as its tests see them; they have tests of their own.
     ("an urn with replacement",
@@ -325,30 +320,70 @@ def run(command, **options):
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-def compile_source(source, output, includes):
-    done = run([os.environ.get("CC", "gcc"), *FLAGS, *os.environ.get("CFLAGS", "").split(),
-                '-DPHL_VERSION="0"', *includes, "-c", source, "-o", output])
+def commands_of(build, test):
+    """How ninja makes a test: {source: (command, output)} of what is compiled, and the link command."""
+    done = run(["ninja", "-C", build, "-t", "commands", f"tests/unit/test_{test}"])
     if done.returncode != 0:
-        sys.exit(f"cannot compile {source}:\n{done.stderr}")
+        sys.exit(f"{build} does not know how to make test_{test}:\n{done.stdout}{done.stderr}")
+    compiled, link = {}, None
+    for line in done.stdout.splitlines():
+        words = shlex.split(line)
+        if "-c" in words:
+            source = os.path.normpath(os.path.join(build, words[words.index("-c") + 1]))
+            compiled[source] = (words, words[words.index("-o") + 1])
+        elif "-o" in words:
+            link = words
+    return compiled, link
 
 
-def compile_all(folder, jobs):
-    """Objects of the library and of the tests."""
-    library, tests = {}, {}
-    includes = ["-I", f"{folder}/include", "-I", f"{folder}/src", "-I", f"{folder}/tests/unit"]
-    for layer in LAYERS:
-        for name in sorted(os.listdir(f"{folder}/src/{layer}")):
-            if name.endswith(".c"):
-                library[f"{layer}/{name}"] = f"{folder}/{layer}_{name}.o"
-    for name in GIBBS:
-        library[f"gibbs/{name}.c"] = f"{folder}/gibbs_{name}.c.o"
-    for name in SHARED + ["test_" + name for name in TESTS]:
-        tests[name] = f"{folder}/{name}.o"
-    work = [(f"{folder}/src/{source}", output) for source, output in library.items()]
-    work += [(f"{folder}/tests/unit/{name}.c", output) for name, output in tests.items()]
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda item: compile_source(*item, includes), work))
-    return library, tests, includes
+def moved(word, root, base, build):
+    """A word of a command that ninja runs in the build folder, for the copy of the sources in base."""
+    flag, path = ("-I", word[2:]) if word.startswith("-I") else ("", word)
+    whole = os.path.normpath(os.path.join(build, path))
+    inside = whole.startswith(root + os.sep) and not whole.startswith(build + os.sep)
+    return flag + (base + whole[len(root):] if inside and os.path.exists(whole) else
+                   whole if flag else word)
+
+
+class Build:
+    """Compile and link commands of the tests, for sources that were copied to `base`."""
+
+    def __init__(self, root, build, base):
+        self.base, self.commands, self.links, self.needs = base, {}, {}, {}
+        for test in TESTS:
+            compiled, link = commands_of(build, test)
+            self.links[test] = [word for word in link if not word.endswith((".a", ".o"))]
+            self.needs[test] = []
+            for source, (words, _) in compiled.items():
+                name = os.path.relpath(source, root)  # src/gibbs/gibbs.c
+                self.needs[test].append(name)
+                self.commands[name] = [moved(word, root, base, build) for word in words]
+
+    def compile(self, name, output, sources):
+        """Compile one file, src/ taken from the folder `sources`."""
+        words = [sources + word[len(self.base):] if word.startswith(f"{self.base}/src") else
+                 f"-I{sources}/src" if word == f"-I{self.base}/src" else word
+                 for word in self.commands[name]]
+        for option, value in (("-o", output), ("-MF", os.devnull)):
+            if option in words:
+                words[words.index(option) + 1] = value
+        done = run(words + os.environ.get("CFLAGS", "").split())
+        if done.returncode != 0:
+            sys.exit(f"cannot compile {name}:\n{done.stderr}")
+
+    def compile_all(self, jobs):
+        objects = {name: f"{self.base}/{name.replace('/', '-')}.o" for name in self.commands}
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(lambda name: self.compile(name, objects[name], self.base), objects))
+        return objects
+
+    def link(self, test, objects, program):
+        words = list(self.links[test])
+        words[words.index("-o") + 1] = program
+        at = words.index("-o") + 2
+        done = run(words[:at] + [objects[name] for name in self.needs[test]] + words[at:])
+        if done.returncode != 0:
+            sys.exit(f"cannot link {test}:\n{done.stderr}")
 
 
 def plant(text, old, new, what):
@@ -372,7 +407,7 @@ def summary(done):
     text = done.stdout + done.stderr
     if done.returncode < 0:
         return f"crashed (signal {-done.returncode})"
-    zs = [(abs(float(z)), feature, kernel) for kernel, feature, z in
+    zs = [(abs(float(z)), feature, step) for step, feature, z in
           re.findall(r"^  \w+, ([^:]+): feature '([^']+)' z = (-?[\d.]+)", text, re.M)]
     faults = sum(int(n) for n in re.findall(r"(\d+) states of the sampler were inconsistent", text))
     words = [f"|z| {max(zs)[0]:.0f} ({max(zs)[2]}: {max(zs)[1]})"] if zs else []
@@ -382,57 +417,62 @@ def summary(done):
     return "; ".join(words) or (errors or (done.stderr.splitlines() or ["failed"])[-1:])[0][:70]
 
 
-def try_fault(base, objects, name, edits):
-    library, tests, includes = objects
+def try_fault(build, objects, name, edits):
     with tempfile.TemporaryDirectory(prefix="phloem-fault-") as folder:
-        shutil.copytree(f"{base}/src", f"{folder}/src")
-        library = dict(library)
-        includes = [f"{folder}/src" if item == f"{base}/src" else item for item in includes]
+        shutil.copytree(f"{build.base}/src", f"{folder}/src")
+        objects = dict(objects)
         for file, old, new in edits:
             path = f"{folder}/src/{file}"
             with open(path, encoding="utf-8") as stream:
                 text = plant(stream.read(), old, new, name)
             with open(path, "w", encoding="utf-8") as stream:
                 stream.write(text)
-        changed = {edit[0] for edit in edits}
+        changed = {"src/" + edit[0] for edit in edits}
         if any(file.endswith(".h") for file in changed):  # whoever includes it
-            changed |= {file for file in library if file.startswith("gibbs/")}
+            changed |= {file for file in objects if file.startswith("src/gibbs/")}
         for file in sorted(file for file in changed if file.endswith(".c")):
-            library[file] = f"{folder}/{file.replace('/', '_')}.o"
-            compile_source(f"{folder}/src/{file}", library[file], includes)
+            objects[file] = f"{folder}/{file.replace('/', '-')}.o"
+            build.compile(file, objects[file], folder)
         said = []
         for test in TESTS:
-            program = f"{folder}/{test}"
-            linked = run([os.environ.get("CC", "gcc"), "-o", program, tests["test_" + test],
-                          *(tests[name] for name in SHARED), *library.values(), *LIBRARIES])
-            if linked.returncode != 0:
-                sys.exit(f"cannot link {test}:\n{linked.stderr}")
-            said.append(summary(run([program], preexec_fn=limit_time)))
+            build.link(test, objects, f"{folder}/{test}")
+            said.append(summary(run([f"{folder}/{test}"], preexec_fn=limit_time)))
             if os.environ.get("FIRST") and said[-1] != "passed":
                 break
         return name, said + ["not run"] * (len(TESTS) - len(said))
 
 
 def main():
-    root = os.path.abspath(sys.argv[1])
-    names = [name for name in sys.argv[2:] if name != "--fit"]
+    words = sys.argv[1:]
+    fit = "--fit" in words
+    words = [word for word in words if word != "--fit"]
+    build = None
+    if "--build" in words:
+        at = words.index("--build")
+        build = words[at + 1]
+        del words[at:at + 2]
+    root = os.path.realpath(words[0])
+    build = os.path.realpath(build or f"{root}/build")
+    names = words[1:]
     chosen = [fault for fault in FAULTS if not names or fault[0] in names]
     jobs = int(os.environ.get("JOBS", os.cpu_count()))
     with tempfile.TemporaryDirectory(prefix="phloem-faults-") as base:
-        for part in ["src", "include", "tests/unit"]:  # the source may change while this runs
-            shutil.copytree(f"{root}/{part}", f"{base}/{part}")
+        for folder in ["src", "include", "tests/unit"]:  # the source may change while this runs
+            shutil.copytree(f"{root}/{folder}", f"{base}/{folder}")
         for name, *edits in chosen:  # all patterns first: they are stale as soon as the source changes
             for file, old, new in edits:
                 with open(f"{base}/src/{file}", encoding="utf-8") as stream:
                     plant(stream.read(), old, new, name)
-        if "--fit" in sys.argv[2:]:
+        if fit:
             return
-        objects = compile_all(base, jobs)
+        commands = Build(root, build, base)
+        objects = commands.compile_all(jobs)
         table = []
         print(f"1..{len(chosen) + 1}", flush=True)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            tries = [pool.submit(try_fault, base, objects, "no fault", [])]
-            tries += [pool.submit(try_fault, base, objects, name, edits) for name, *edits in chosen]
+            tries = [pool.submit(try_fault, commands, objects, "no fault", [])]
+            tries += [pool.submit(try_fault, commands, objects, name, edits)
+                      for name, *edits in chosen]
             for number, done in enumerate(tries, 1):
                 name, said = done.result()
                 caught = any(words not in ("passed", "not run") for words in said)

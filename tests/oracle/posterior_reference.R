@@ -2,7 +2,7 @@
 #
 #   Rscript tests/oracle/posterior_reference.R >tests/oracle/posterior_reference.json
 #
-# (Debian: apt-get install --no-install-recommends r-cran-posterior.)  tests/unit/test_diagnostics.c
+# (Debian: apt-get install --no-install-recommends r-cran-posterior.)  tests/unit/test_convergence.c
 # reads the result; nothing else needs R.  Draws are whole numbers of 1/scale, so that they, their
 # medians and distances from them are exact in any arithmetic and ties are the same everywhere.
 suppressMessages(library(posterior))

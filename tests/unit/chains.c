@@ -30,7 +30,6 @@ phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed)
         .gamma = 1.0,
         .delta = 1.0,
         .prior = {.phi = 1.0, .slots_max = params->n_modes > 0 ? 3 : 0, .core_max = 1000},
-        .anneal_start = 1.0,
         .seed = seed,
         .threads = 1};
     phl_mode *modes = must_alloc(params->n_modes, sizeof *modes);
@@ -44,7 +43,7 @@ phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed)
         }
     }
     phl_gibbs *gibbs = NULL;
-    must(phl_gibbs_create(p->index, p->label_row, params->states, params->labels, modes,
+    must(phl_gibbs_create(p->pairs, p->label_row, params->states, params->labels, modes,
                           params->n_modes, &options, &gibbs, error));
     if (params->soft) {
         must(phl_gibbs_soften(gibbs, error));
@@ -58,14 +57,14 @@ phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed)
 void open_slot(phl_gibbs *gibbs, uint32_t e, phl_rng *rng, int64_t *out)
 {
     const phl_slot_view *view = &gibbs->partitions->view;
-    size_t values = (size_t)gibbs->rows->states + 1;
+    size_t values = (size_t)gibbs->params->states + 1;
     memset(out, 0, (values - 1) * values * sizeof *out);
-    must(phl_partitions_open(gibbs->partitions, e, rng, error));
+    must(phl_partition_slot_open(gibbs->partitions, e, rng, error));
     for (size_t t = 0; t < view->n_tables; t++) {
-        for (uint32_t i = 0; i < view->tables[t].n_parts; i++) {
-            const phl_slot_part *part = &view->parts[view->tables[t].first_part + i];
-            out[part->state * values + view->tables[t].value] += part->n;
+        for (uint32_t i = 0; i < view->tables[t].n_terms; i++) {
+            const phl_slot_term *term = &view->terms[view->tables[t].first_term + i];
+            out[term->state * values + view->tables[t].value] += term->n;
         }
     }
-    must(phl_partitions_close(gibbs->partitions, rng, error));
+    must(phl_partition_slot_close(gibbs->partitions, rng, error));
 }

@@ -2,8 +2,8 @@
  *
  * malloc, calloc, realloc, free, read, write, fsync, rename and close of the library are replaced
  * at link time (-Wl,--wrap); between failing_start and failing_stop one kind of them fails.  What
- * libraries allocate through the library's own functions (expat, zlib) fails too; zstd and SQLite
- * allocate by themselves and are left alone.
+ * libraries allocate through the library's own functions (expat, zlib) fails too, and what SQLite
+ * allocates after failing_sqlite; zstd and Jansson allocate by themselves and are left alone.
  */
 #ifndef PHL_TESTS_FAILING_H
 #define PHL_TESTS_FAILING_H
@@ -19,6 +19,9 @@ enum failing_call { ALLOCATE, READ, WRITE, FSYNC, RENAME, CLOSE };
  * cause 0 does only a part. */
 void failing_start(enum failing_call call, long at, bool for_ever, int cause);
 bool failing_stop(void); /* did any fail? */
+
+/* From here on SQLite allocates through the replaced calls; before any other use of it. */
+void failing_sqlite(void);
 
 /* Allocations not yet freed. */
 long failing_live(void);
@@ -37,8 +40,8 @@ typedef struct failing_work {
 } failing_work;
 
 /* Its first allocation fails, then its second, and so on until it goes through: once only, and from
- * there on for ever.  It must then return PHL_ERR_MEMORY with a message, or its proper result where
- * it could do without; nothing may leak. */
+ * there on for ever; and once more without an error record.  It must then return PHL_ERR_MEMORY
+ * with a message, or its proper result where it could do without; nothing may leak. */
 void failing_allocations(const failing_work *work);
 
 #endif

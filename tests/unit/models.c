@@ -121,6 +121,7 @@ prepared prepare(const phl_forest *forest, const phl_alphabet *labels, const phl
     prepared p = {.forest = forest, .params = params};
     must(phl_index_create(forest, params->slots, params->kind == PHL_TD, &p.index, error));
     must(phl_map_labels(forest, labels, &p.label_row, error));
+    must(phl_slot_pairs_create(p.index, 0.0, &p.pairs, error));
     must(phl_upward_create(p.index, params, p.label_row, &p.upward, error));
     must(phl_upward_run(p.upward, threads, error));
     must(phl_tree_view_create(p.upward, &p.view, error));
@@ -132,6 +133,7 @@ void unprepare(prepared *p)
     phl_tree_view_free(p->view);
     phl_upward_free(p->upward);
     phl_free(p->label_row);
+    phl_slot_pairs_free(p->pairs);
     phl_index_free(p->index);
     *p = (prepared){0};
 }

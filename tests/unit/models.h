@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "forest/forest.h"
 #include "forests.h"
+#include "gibbs/slot_pairs.h"
 #include "model/infer.h"
 #include "must.h"
 
@@ -43,6 +44,7 @@ typedef struct prepared {
     const phl_forest *forest;
     const phl_params *params;
     phl_index *index;
+    phl_slot_pairs *pairs; /* every slot eligible */
     uint32_t *label_row;
     phl_upward *upward;
     phl_tree_view *view;

@@ -149,6 +149,25 @@ static phl_status do_documents(void *context, phl_error *error)
     return phl_generate_documents(&options, &work->forest, error);
 }
 
+static phl_status do_walk(void *context, phl_error *error)
+{
+    struct work *work = context;
+    phl_walk *walk = NULL;
+    phl_status status = phl_walk_create(work->source, &walk, error);
+    size_t nodes = 0;
+    for (size_t tree = 0; status == PHL_OK && tree < phl_forest_trees(work->source); tree++) {
+        phl_visit visit;
+        int more = 1;
+        for (phl_walk_start(walk, tree); more > 0; nodes += more > 0) {
+            more = phl_walk_next(walk, &visit, error);
+        }
+        status = (phl_status)more;
+    }
+    phl_walk_free(walk);
+    (void)snprintf(work->print, sizeof work->print, "%zu nodes", nodes);
+    return status;
+}
+
 /* A tree that fails half-way is forgotten; the builder goes on with the next. */
 static phl_status do_build(void *context, phl_error *error)
 {
@@ -334,8 +353,26 @@ static void test_combining(void **state)
         fail_allocations("select", do_select, &work);
         fail_allocations("stats", do_stats, &work);
         fail_allocations("fingerprint", do_fingerprint, &work);
+        fail_allocations("walk", do_walk, &work);
         phl_forest_free(forest);
     }
+}
+
+/* Deep enough for what a walk remembers to grow. */
+static void test_walking(void **state)
+{
+    (void)state;
+    char text[1200];
+    size_t used = 0;
+    for (size_t i = 0; i < 200; i++) {
+        used += (size_t)sprintf(text + used, "(a ");
+    }
+    memset(text + used, ')', 200);
+    (void)strcpy(text + used + 200, "\n");
+    phl_forest *forest = trees(text);
+    struct work work = {.source = forest};
+    fail_allocations("walk", do_walk, &work);
+    phl_forest_free(forest);
 }
 
 static void test_generating(void **state)
@@ -562,14 +599,14 @@ static void test_failing_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(test_reading_brackets), IN_A_FOLDER(test_reading_elastic),
-        IN_A_FOLDER(test_reading_json),     IN_A_FOLDER(test_reading_xml),
-        IN_A_FOLDER(test_reading_conllu),   IN_A_FOLDER(test_reading_ptb),
-        IN_A_FOLDER(test_writing),          IN_A_FOLDER(test_combining),
-        IN_A_FOLDER(test_generating),       IN_A_FOLDER(test_building),
-        IN_A_FOLDER(test_writing_files),    IN_A_FOLDER(test_writing_documents),
-        IN_A_FOLDER(test_reading_files),    IN_A_FOLDER(test_failing_reads),
-        IN_A_FOLDER(test_failing_writes),
+        IN_A_FOLDER(test_reading_brackets),  IN_A_FOLDER(test_reading_elastic),
+        IN_A_FOLDER(test_reading_json),      IN_A_FOLDER(test_reading_xml),
+        IN_A_FOLDER(test_reading_conllu),    IN_A_FOLDER(test_reading_ptb),
+        IN_A_FOLDER(test_writing),           IN_A_FOLDER(test_combining),
+        IN_A_FOLDER(test_walking),           IN_A_FOLDER(test_generating),
+        IN_A_FOLDER(test_building),          IN_A_FOLDER(test_writing_files),
+        IN_A_FOLDER(test_writing_documents), IN_A_FOLDER(test_reading_files),
+        IN_A_FOLDER(test_failing_reads),     IN_A_FOLDER(test_failing_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,17 @@
-/* test_gibbs_invariance.c - every kernel of the blocked sampler leaves the posterior as it is.
+/* test_gibbs_invariance.c - every step of the blocked sampler leaves the posterior as it is.
  *
  * Paired one-step invariance: a world (parameters, hidden states, labels) is drawn forward from the
- * prior, one kernel is applied with the labels fixed, and for every feature f of world.h the mean
- * of f(after) - f(before) is tested.  If the kernel leaves the posterior invariant the mean is 0
+ * prior, one step is applied with the labels fixed, and for every feature f of world.h the mean
+ * of f(after) - f(before) is tested.  If the step leaves the posterior invariant the mean is 0
  * exactly.  A chain keeps rows and pairs (rows.h), not who is whose child: where f depends on that,
  * its expectation given what is kept is taken, every way being as likely.  Whether they are is
- * tested first, by a kernel that does nothing but forget; moves, which start from rows and pairs,
- * are compared with what was left then, all other kernels with the world.
+ * tested first, by a step that does nothing but forget; moves, which start from portions and pairs,
+ * are compared with what was left then, all other steps with the world.
  *
  * With n = 30,000 worlds a feature fails when |z| > 5.5: by chance with probability 3.8e-8 each,
- * 4e-5 for the whole program with fresh seeds (some 1,000 features of kernels); with power 1/2 a
+ * 4e-5 for the whole program with fresh seeds (some 1,000 features of steps); with power 1/2 a
  * shift of 0.032 standard deviations of the difference is seen.  A feature that depends on what a
- * kernel draws must move in at least one world of a hundred, any other must not move at all. (Sizes
+ * step draws must move in at least one world of a hundred, any other must not move at all. (Sizes
  * alone need not move in a carry; expectations may move with the way rows are cut.)
  */
 #include <math.h>
@@ -29,7 +29,7 @@
 #endif
 #define LIMIT 5.5
 
-typedef enum kernel {
+typedef enum step {
     FORGET,
     DRAW_STATES,
     REASSIGN,
@@ -38,13 +38,13 @@ typedef enum kernel {
     SWEEP,
     DRAW_PARAMETERS,
     ITERATION,
-    KERNELS
-} kernel;
+    STEPS
+} step;
 
 static const struct {
     const char *name;
     unsigned changes;
-} kernels[KERNELS] = {
+} steps[STEPS] = {
     [FORGET] = {"forget", ON_JOINT},
     [DRAW_STATES] = {"states", ON_STATES},
     [REASSIGN] = {"reassign", ON_PARTITIONS},
@@ -56,52 +56,52 @@ static const struct {
     [ITERATION] = {"iterations", UINT32_MAX},
 };
 
-static bool is_move(kernel k)
+static bool is_move(step k)
 {
     return k == REASSIGN || k == SPLIT_MERGE || k == CARRY || k == SWEEP;
 }
 
-/* Apply a kernel to a chain that is in the state of a world. */
-static void apply_kernel(kernel k, phl_gibbs *gibbs, phl_rng *rng)
+/* Apply a step to a chain that is in the state of a world. */
+static void apply_step(step k, phl_gibbs *gibbs, phl_rng *rng)
 {
     phl_partitions *partitions = gibbs->partitions;
     switch (k) {
     case FORGET:
         break;
     case DRAW_STATES:
-        must(phl_gibbs_draw_states(gibbs, error));
+        must(phl_hidden_states_draw(gibbs, error));
         break;
     case REASSIGN:
         for (uint32_t e = 0; e < W_ELIGIBLE; e++) {
-            must(phl_partitions_open(partitions, e, rng, error));
+            must(phl_partition_slot_open(partitions, e, rng, error));
             for (uint32_t q = 0; q < W_VALUES; q++) {
-                must(phl_partitions_reassign(partitions, q, 1.0, rng, error));
+                must(phl_partition_reassign(partitions, q, 1.0, rng, error));
             }
-            must(phl_partitions_close(partitions, rng, error));
+            must(phl_partition_slot_close(partitions, rng, error));
         }
         break;
     case SPLIT_MERGE:
         for (uint32_t i = 0; i < 8 * W_ELIGIBLE; i++) {
-            must(phl_partitions_open(partitions, i % W_ELIGIBLE, rng, error));
-            must(phl_partitions_split_merge(partitions, 1.0, rng, error));
-            must(phl_partitions_close(partitions, rng, error));
+            must(phl_partition_slot_open(partitions, i % W_ELIGIBLE, rng, error));
+            must(phl_partition_split_merge(partitions, 1.0, rng, error));
+            must(phl_partition_slot_close(partitions, rng, error));
         }
         break;
     case CARRY:
         for (int i = 0; i < 8; i++) {
-            must(phl_partitions_carry(partitions, 1.0, rng, error));
+            must(phl_partition_carry(partitions, 1.0, rng, error));
         }
         break;
     case SWEEP:
-        must(phl_partitions_sweep(partitions, 1.0, rng, error));
+        must(phl_partition_sweep(partitions, 1.0, rng, error));
         break;
     case DRAW_PARAMETERS:
-        must(phl_gibbs_draw_parameters(gibbs, error));
+        must(phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error));
         break;
     case ITERATION:
     default: /* the second one meets what the first has left behind */
-        must(phl_gibbs_step(gibbs, error));
-        must(phl_gibbs_step(gibbs, error));
+        must(phl_gibbs_step(gibbs, 1.0, error));
+        must(phl_gibbs_step(gibbs, 1.0, error));
         break;
     }
 }
@@ -113,8 +113,8 @@ typedef struct tally {
     size_t moved;
 } tally;
 
-/* Judge the features of one kernel; how many failed. */
-static unsigned judge(const char *setting, kernel k, const tally *tallies, size_t count, size_t n)
+/* Judge the features of one step; how many failed. */
+static unsigned judge(const char *setting, step k, const tally *tallies, size_t count, size_t n)
 {
     unsigned failed = 0, tested = 0;
     double worst = 0.0;
@@ -122,9 +122,9 @@ static unsigned judge(const char *setting, kernel k, const tally *tallies, size_
     for (size_t f = 0; f < count; f++) {
         const tally *t = &tallies[f];
         bool should_move =
-            (t->on & kernels[k].changes) != 0 && !(k == CARRY && t->on == ON_PARTITIONS);
+            (t->on & steps[k].changes) != 0 && !(k == CARRY && t->on == ON_PARTITIONS);
         bool may_move =
-            should_move || (t->on & (kernels[k].changes | (is_move(k) ? ON_JOINT : 0u))) != 0;
+            should_move || (t->on & (steps[k].changes | (is_move(k) ? ON_JOINT : 0u))) != 0;
         if (is_move(k) && (t->on & ON_CORE) != 0) {
             continue; /* lambda does not belong to the new partitions */
         }
@@ -136,7 +136,7 @@ static unsigned judge(const char *setting, kernel k, const tally *tallies, size_
         if (bad) {
             print_message(
                 "  %s, %s: feature '%s' z = %.2f, mean %.3g, moved in %zu of %zu: WRONG\n", setting,
-                kernels[k].name, t->name, z, mean, t->moved, n);
+                steps[k].name, t->name, z, mean, t->moved, n);
             failed++;
         }
         tested += may_move;
@@ -145,14 +145,14 @@ static unsigned judge(const char *setting, kernel k, const tally *tallies, size_
             worst_name = t->name;
         }
     }
-    print_message("  %-6s %-12s %3u features, largest |z| %.2f (%s)\n", setting, kernels[k].name,
+    print_message("  %-6s %-12s %3u features, largest |z| %.2f (%s)\n", setting, steps[k].name,
                   tested, fabs(worst), worst_name);
     return failed;
 }
 
 static void check_setting(const char *setting, const world_prior *prior, unsigned wanted)
 {
-    static tally tallies[KERNELS][MAX_FEATURES];
+    static tally tallies[STEPS][MAX_FEATURES];
     static skeleton bones;
     static world w;
     static picture p;
@@ -171,7 +171,7 @@ static void check_setting(const char *setting, const world_prior *prior, unsigne
         count = picture_features(&p, before);
         phl_gibbs *gibbs = world_gibbs(&w, SEED + i);
         memcpy(kept, before, sizeof kept);
-        for (int k = 0; k < KERNELS; k++) {
+        for (int k = 0; k < STEPS; k++) {
             if ((wanted & 1u << k) == 0) {
                 continue;
             }
@@ -179,21 +179,20 @@ static void check_setting(const char *setting, const world_prior *prior, unsigne
             gibbs->iteration = (uint64_t)k;
             world_set_parameters(&w, gibbs);
             world_set_hidden(&w, gibbs, i % 2 == 1);
-            if (is_move((kernel)k)) {
+            if (is_move((step)k)) {
                 world_set_base(&w, gibbs);
             }
-            apply_kernel((kernel)k, gibbs, &rng);
+            apply_step((step)k, gibbs, &rng);
             const char *fault = gibbs_fault(gibbs, w.forest->multiplicity);
             if (fault != NULL && faults++ == 0) {
-                print_message("  world %zu after %s: not true that %s\n", i, kernels[k].name,
-                              fault);
+                print_message("  world %zu after %s: not true that %s\n", i, steps[k].name, fault);
             }
             picture_of_gibbs(&p, &w, gibbs);
             assert_int_equal(picture_features(&p, after), count);
             if (k == FORGET) {
                 memcpy(kept, after, sizeof kept);
             }
-            const feature *from = is_move((kernel)k) || k == DRAW_PARAMETERS ? kept : before;
+            const feature *from = is_move((step)k) || k == DRAW_PARAMETERS ? kept : before;
             for (size_t f = 0; f < count; f++) {
                 tally *t = &tallies[k][f];
                 double difference = after[f].value - from[f].value;
@@ -210,9 +209,9 @@ static void check_setting(const char *setting, const world_prior *prior, unsigne
     }
     assert_true(repeated > n / 2);
     unsigned failed = 0;
-    for (int k = 0; k < KERNELS; k++) {
+    for (int k = 0; k < STEPS; k++) {
         if (wanted & 1u << k) {
-            failed += judge(setting, (kernel)k, tallies[k], count, n);
+            failed += judge(setting, (step)k, tallies[k], count, n);
         }
     }
     print_message("  %s: %llu states of the sampler were inconsistent, %u features wrong\n",
@@ -233,7 +232,7 @@ static void hard(void **state)
                          .slots_min = 0,
                          .slots_max = 3,
                          .core_max = 27};
-    check_setting("hard", &prior, (1u << KERNELS) - 1);
+    check_setting("hard", &prior, (1u << STEPS) - 1);
 }
 
 /* Narrow confines, and the concentrations drawn too. */
@@ -250,7 +249,7 @@ static void confined(void **state)
                          .slots_min = 1,
                          .slots_max = 2,
                          .core_max = 8};
-    check_setting("confined", &prior, (1u << KERNELS) - 1);
+    check_setting("confined", &prior, (1u << STEPS) - 1);
 }
 
 static void soft(void **state)

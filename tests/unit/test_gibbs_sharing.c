@@ -1,5 +1,5 @@
-/* test_gibbs_sharing.c - hidden states drawn by count splitting have the same law whether equal
- * subtrees are shared or not, and the counts always add up.
+/* test_gibbs_sharing.c - hidden states drawn as counts that are divided have the same law whether
+ * equal subtrees are shared or not, and the counts always add up.
  *
  *  - sharing: first and second moments of all counts, shared against not shared, and first moments
  *    against the exact expectations; |z| > 5.5 fails, by chance with probability 3.8e-8 for each of
@@ -19,6 +19,7 @@
 #include "chains.h"
 #include "check.h"
 #include "models.h"
+#include "train/schedule.h"
 #include "world.h"
 
 #define SEED 20250803u
@@ -70,7 +71,7 @@ static size_t figures_of(phl_gibbs *gibbs, phl_rng *rng, double *figure)
             figure[n++] = (double)gibbs->counts.mode[a][i];
         }
     }
-    for (uint32_t e = 0; !params->soft && e < gibbs->rows->n_eligible; e++) {
+    for (uint32_t e = 0; !params->soft && e < gibbs->pairs->n_eligible; e++) {
         int64_t joint[MOST_FIGURES];
         assert_true(c * (c + 1) <= MOST_FIGURES);
         open_slot(gibbs, e, rng, joint);
@@ -91,7 +92,7 @@ static void draw_moments(phl_gibbs *gibbs, size_t draws, moments *m)
     memset(m, 0, sizeof *m);
     for (size_t i = 0; i < draws; i++) {
         gibbs->iteration = i;
-        must(phl_gibbs_draw_states(gibbs, error));
+        must(phl_hidden_states_draw(gibbs, error));
         m->n = figures_of(gibbs, &rng, figure);
         for (size_t f = 0; f < m->n; f++) {
             m->sum[f] += figure[f] / (double)draws;
@@ -242,7 +243,7 @@ static void must_hold(phl_gibbs *gibbs, const int64_t *times, uint64_t forest, c
         fail_msg("forest %llu, iteration %llu, %s: not true that %s", (unsigned long long)forest,
                  (unsigned long long)gibbs->iteration, when, fault);
     }
-    phl_gibbs_expand(gibbs);
+    phl_gibbs_parameters_expand(gibbs);
     if (phl_params_check(gibbs->params, &error) != PHL_OK) {
         fail_msg("forest %llu, iteration %llu, %s: %s", (unsigned long long)forest,
                  (unsigned long long)gibbs->iteration, when, error.message);
@@ -301,7 +302,7 @@ static double joint_of(const phl_gibbs *gibbs, double alpha, const double *log_l
         size_t k = params->modes[a].size;
         sum += dirichlet_rows(gibbs->counts.mode[a], c + 1, k, k, 1, options->delta / (double)k);
     }
-    for (uint32_t e = 0; !params->soft && e < gibbs->rows->n_eligible; e++) {
+    for (uint32_t e = 0; !params->soft && e < gibbs->pairs->n_eligible; e++) {
         uint32_t k = gibbs->partitions->size[e];
         sum -= options->prior.phi * k + log(stirling((uint32_t)c + 1, k));
     }
@@ -323,43 +324,44 @@ static void consistency(void **state)
                              slots, 1 + random_below(&rng, 3));
         int64_t *times = occurrences(forest);
         uint32_t fixed[4] = {1 + (states > 1), 1, 2, 1};
+        const phl_schedule annealing = {.anneal_start = 10.0, .anneal_end = 10};
+        double support = 0.05 * random_below(&rng, 3);
         phl_gibbs_options options = {.alpha = 1.0,
                                      .alpha0 = 1.0,
                                      .beta = 1.0,
                                      .gamma = 1.0,
                                      .delta = 1.0,
-                                     .slot_support = 0.05 * random_below(&rng, 3),
                                      .prior = {.phi = 0.2,
                                                .slots_min = random_below(&rng, 2),
                                                .slots_max = 1 + random_below(&rng, 4),
                                                .core_max = 8 + random_below(&rng, 100)},
                                      .update_concentration = random_below(&rng, 2) == 1,
-                                     .anneal_start = 10.0,
-                                     .anneal_end = 10,
                                      .seed = SEED,
                                      .stream = i,
                                      .threads = 1};
         if (i % 5 == 4) {
             options.prior.fixed = fixed;
-            options.slot_support = 0.0;
+            support = 0.0;
         }
         phl_index *index = NULL;
         phl_gibbs *gibbs = NULL;
         uint32_t *label_row = NULL;
+        phl_slot_pairs *pairs = NULL;
         must(phl_index_create(forest, forest->max_slot, false, &index, error));
+        must(phl_slot_pairs_create(index, support, &pairs, error));
         must(phl_map_labels(forest, &forest->labels, &label_row, error));
-        must(phl_gibbs_create(index, label_row, states,
+        must(phl_gibbs_create(pairs, label_row, states,
                               (uint32_t)forest->labels.count + random_below(&rng, 3), NULL, 0,
                               &options, &gibbs, error));
         for (int m = 0; m < 40; m++) {
-            double temperature = phl_gibbs_temperature(&options, gibbs->iteration);
-            must(phl_gibbs_draw_states(gibbs, error));
+            double temperature = phl_schedule_temperature(&annealing, gibbs->iteration);
+            must(phl_hidden_states_draw(gibbs, error));
             must_hold(gibbs, times, i, "states");
             if (!gibbs->params->soft) {
                 must(phl_gibbs_draw_partitions(gibbs, temperature, error));
                 must_hold(gibbs, times, i, "partitions");
             }
-            must(phl_gibbs_draw_parameters(gibbs, error));
+            must(phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error));
             must_hold(gibbs, times, i, "parameters");
             gibbs->iteration++;
             double alpha = gibbs->alpha, log_lambda0[8], likelihood = 0.0;
@@ -368,7 +370,8 @@ static void consistency(void **state)
             for (size_t t = 0; t < forest->n_trees; t++) {
                 likelihood += phl_tree_weight(forest, t) * phl_upward_tree(gibbs->upward, t);
             }
-            must(phl_gibbs_step(gibbs, error));
+            temperature = phl_schedule_temperature(&annealing, gibbs->iteration);
+            must(phl_gibbs_step(gibbs, temperature, error));
             must_hold(gibbs, times, i, "step");
             check_close(gibbs->log_likelihood, likelihood, 1e-10);
             check_close(gibbs->log_joint, joint_of(gibbs, alpha, log_lambda0), 1e-9);
@@ -378,6 +381,7 @@ static void consistency(void **state)
         }
         phl_gibbs_free(gibbs);
         phl_free(label_row);
+        phl_slot_pairs_free(pairs);
         phl_index_free(index);
         phl_free(times);
         phl_forest_free(forest);
@@ -390,17 +394,20 @@ static void consistency(void **state)
 typedef struct setup {
     phl_forest *forest;
     phl_index *index;
+    phl_slot_pairs *pairs;
     uint32_t *label_row;
     phl_gibbs *gibbs;
 } setup;
 
 /* The model has labels and a slot that the trees do not have. */
-static setup set_up(phl_forest *forest, const phl_gibbs_options *options, uint32_t states)
+static setup set_up(phl_forest *forest, double support, const phl_gibbs_options *options,
+                    uint32_t states)
 {
     setup made = {.forest = forest};
     must(phl_index_create(forest, forest->max_slot + 1, false, &made.index, error));
+    must(phl_slot_pairs_create(made.index, support, &made.pairs, error));
     must(phl_map_labels(forest, &forest->labels, &made.label_row, error));
-    must(phl_gibbs_create(made.index, made.label_row, states, (uint32_t)forest->labels.count + 2,
+    must(phl_gibbs_create(made.pairs, made.label_row, states, (uint32_t)forest->labels.count + 2,
                           NULL, 0, options, &made.gibbs, error));
     return made;
 }
@@ -409,6 +416,7 @@ static void tear_down(setup *made)
 {
     phl_gibbs_free(made->gibbs);
     phl_free(made->label_row);
+    phl_slot_pairs_free(made->pairs);
     phl_index_free(made->index);
     phl_forest_free(made->forest);
 }
@@ -444,6 +452,13 @@ static void assert_same(const phl_gibbs *a, const phl_gibbs *b)
     assert_memory_equal(&a->log_likelihood, &b->log_likelihood, sizeof a->log_likelihood);
 }
 
+static void step(phl_gibbs *gibbs)
+{
+    static const phl_schedule annealing = {.anneal_start = 5.0, .anneal_end = 5};
+    double temperature = phl_schedule_temperature(&annealing, gibbs->iteration);
+    must(phl_gibbs_step(gibbs, temperature, error));
+}
+
 static phl_gibbs_options plain_options(void)
 {
     phl_gibbs_options options = {.alpha = 1.0,
@@ -453,8 +468,6 @@ static phl_gibbs_options plain_options(void)
                                  .delta = 1.0,
                                  .prior = {.phi = 0.5, .slots_max = 3, .core_max = 1000},
                                  .update_concentration = true,
-                                 .anneal_start = 5.0,
-                                 .anneal_end = 5,
                                  .seed = SEED,
                                  .threads = 1};
     return options;
@@ -484,9 +497,9 @@ static void any_number_of_threads(void **state)
         phl_rng rng;
         phl_rng_init(&rng, SEED, PURPOSE, 3, 0, 0);
         options.threads = threads;
-        setup made = set_up(varied_forest(&rng, (int)affordable(3000), 16), &options, 4);
+        setup made = set_up(varied_forest(&rng, (int)affordable(3000), 16), 0.0, &options, 4);
         for (int i = 0; i < 12; i++) {
-            must(phl_gibbs_step(made.gibbs, error));
+            step(made.gibbs);
             if (i == 8) {
                 must(phl_gibbs_soften(made.gibbs, error));
             }
@@ -508,7 +521,6 @@ static void weights_are_repetitions(void **state)
     (void)state;
     for (uint64_t i = 0; i < 10; i++) {
         phl_gibbs_options options = plain_options();
-        options.slot_support = i < 5 ? 0.0 : 0.3;
         setup made[2];
         for (int weighted = 0; weighted < 2; weighted++) {
             phl_rng rng;
@@ -525,12 +537,12 @@ static void weights_are_repetitions(void **state)
                     add_tree(builder, &s, labels, weighted ? weight : 1.0, NULL);
                 }
             }
-            made[weighted] = set_up(finish_forest(builder), &options, 3);
+            made[weighted] = set_up(finish_forest(builder), i < 5 ? 0.0 : 0.3, &options, 3);
             for (int k = 0; k < 10; k++) {
-                must(phl_gibbs_step(made[weighted].gibbs, error));
+                step(made[weighted].gibbs);
             }
         }
-        assert_int_equal(made[0].gibbs->rows->n_eligible, made[1].gibbs->rows->n_eligible);
+        assert_int_equal(made[0].gibbs->pairs->n_eligible, made[1].gibbs->pairs->n_eligible);
         assert_same(made[0].gibbs, made[1].gibbs);
         tear_down(&made[0]);
         tear_down(&made[1]);
@@ -547,7 +559,7 @@ static void taken_up(void **state)
         for (int k = 0; k < 2; k++) {
             phl_rng rng;
             phl_rng_init(&rng, SEED, PURPOSE, 5, 0, 0);
-            made[k] = set_up(varied_forest(&rng, 30, 9), &options, 3);
+            made[k] = set_up(varied_forest(&rng, 30, 9), 0.0, &options, 3);
         }
         for (int i = 0; i < 16; i++) {
             if (i >= 9) { /* does nothing the second time */
@@ -565,9 +577,9 @@ static void taken_up(void **state)
             if (i >= 9 && i >= stop) { /* with no slot active too it fixes the partitions */
                 must(phl_gibbs_soften(made[1].gibbs, error));
             }
-            must(phl_gibbs_step(made[0].gibbs, error));
+            step(made[0].gibbs);
             if (i >= stop) {
-                must(phl_gibbs_step(made[1].gibbs, error));
+                step(made[1].gibbs);
                 assert_same(made[0].gibbs, made[1].gibbs);
             }
         }
@@ -586,7 +598,7 @@ static void looked_at(void **state)
     for (int k = 0; k < 2; k++) {
         phl_rng rng;
         phl_rng_init(&rng, SEED, PURPOSE, 8, 0, 0);
-        made[k] = set_up(varied_forest(&rng, 30, 9), &options, 3);
+        made[k] = set_up(varied_forest(&rng, 30, 9), 0.0, &options, 3);
     }
     const phl_params *params = made[0].gibbs->params;
     for (int i = 0; i < 12; i++) {
@@ -594,27 +606,27 @@ static void looked_at(void **state)
             if (i == 8) {
                 must(phl_gibbs_soften(made[k].gibbs, error));
             }
-            must(phl_gibbs_step(made[k].gibbs, error));
+            step(made[k].gibbs);
         }
         const double *label = params->emission + (size_t)params->labels * params->states;
         const double *slot = params->prior + (size_t)(params->slots - 1) * params->states;
         double before[2] = {*label, *slot};
-        phl_gibbs_expand(made[0].gibbs);
+        phl_gibbs_parameters_expand(made[0].gibbs);
         double after[2] = {*label, *slot};
         assert_true(after[0] != before[0] && after[1] != before[1]);
-        phl_gibbs_expand(made[0].gibbs);
+        phl_gibbs_parameters_expand(made[0].gibbs);
         assert_memory_equal(label, &after[0], sizeof *label);
         assert_memory_equal(slot, &after[1], sizeof *slot);
         must_hold(made[0].gibbs, made[0].forest->multiplicity, 0, "a look");
         if (i % 3 == 2) {
-            phl_gibbs_expand(made[1].gibbs);
+            phl_gibbs_parameters_expand(made[1].gibbs);
             assert_same(made[0].gibbs, made[1].gibbs);
         }
         double likelihood;
         must(phl_gibbs_likelihood(made[0].gibbs, &likelihood, error));
         for (int k = 0; k < 2 && i % 4 == 1; k++) { /* others, which the look has not seen */
             made[k].gibbs->iteration++;
-            must(phl_gibbs_draw_parameters(made[k].gibbs, error));
+            must(phl_gibbs_parameters_draw(made[k].gibbs, made[k].gibbs->iteration, error));
         }
     }
     tear_down(&made[0]);
@@ -663,13 +675,13 @@ static void tables_given_counts(void **state)
     phl_gibbs *gibbs = chain_of(&p, params, SEED);
     gibbs->options.beta = 0.4;
     gibbs->options.gamma = 0.7;
-    must(phl_gibbs_draw_states(gibbs, error));
+    must(phl_hidden_states_draw(gibbs, error));
     double label[3][ROWS * STATES] = {{0.0}}, leaf[3][SLOTS * STATES] = {{0.0}};
     size_t draws = affordable(40000);
     for (size_t i = 0; i < draws; i++) {
         gibbs->iteration = i;
-        must(phl_gibbs_draw_parameters(gibbs, error));
-        phl_gibbs_expand(gibbs);
+        must(phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error));
+        phl_gibbs_parameters_expand(gibbs);
         for (size_t k = 0; k < ROWS * STATES; k++) {
             double b = gibbs->params->emission[k];
             label[0][k] += b;

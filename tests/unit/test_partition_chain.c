@@ -1,20 +1,21 @@
 /* test_partition_chain.c - several partition moves in a row, against the exact law of a chain on
  * partitions and on who has which child.
  *
- * Data are small enough to list every state (kernel.h) and every way to give the children to their
- * parents.  Opening a slot makes all ways that show the same blocks as likely; a move is given by
- * its definition.  The posterior of both is left as it is by every call, to 1e-12 in total.  The
- * real moves, called from three states 200,000 times each, end in the partitions and the rows that
- * the law says: chi-square, failing by chance with probability 1e-6 a start; with 900 degrees of
- * freedom it has power 1/2 against probabilities off by 3.2 % (root mean square, relative).
+ * Data are small enough to list every state (small_moves.h) and every way to give the children to
+ * their parents.  Opening a slot makes all ways that show the same blocks as likely; a move is
+ * given by its definition.  The posterior of both is left as it is by every call, to 1e-12 in
+ * total.  The real moves, called from three states 200,000 times each, end in the partitions and
+ * the rows that the law says: chi-square, failing by chance with probability 1e-6 a start; with 900
+ * degrees of freedom it has power 1/2 against probabilities off by 3.2 % (root mean square,
+ * relative).
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check.h"
-#include "kernel.h"
 #include "models.h"
+#include "small_moves.h"
 #include "world.h"
 
 #define SEED 20250806u
@@ -269,11 +270,11 @@ static void read_key(const real *r, key *k)
     assert_true(state >= 0);
     memset(k, 0, sizeof *k);
     k->state = (size_t)state;
-    for (size_t i = 0; i < r->rows->n_rows; i++) {
-        const phl_row *row = &r->rows->row[i];
+    for (size_t i = 0; i < r->counts->n_portions; i++) {
+        const phl_portion *portion = &r->counts->portion[i];
         size_t cell = 0, below = r->partitions->size[1];
         for (uint32_t e = 0; e < 2; e++) {
-            size_t digit = e == 0 ? row->cell / below : row->cell % below;
+            size_t digit = e == 0 ? portion->cell / below : portion->cell % below;
             uint32_t q = 0;
             while (r->partitions->block[e * s->values + q] != digit) {
                 q++;
@@ -281,8 +282,8 @@ static void read_key(const real *r, key *k)
             size_t number = s->state[state][e];
             cell = cell * s->size[number] + s->partition[number][q];
         }
-        uint8_t *count = &k->rows[first_like(r, row->subtree)][row->state][cell];
-        *count = (uint8_t)(*count + row->n);
+        uint8_t *count = &k->rows[first_like(r, portion->subtree)][portion->state][cell];
+        *count = (uint8_t)(*count + portion->n);
     }
 }
 

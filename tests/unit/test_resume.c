@@ -34,7 +34,7 @@ static const struct setting settings[] = {
     {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0, PHL_SAMPLER_BLOCKED},
     {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0, PHL_SAMPLER_BLOCKED},
     {"tf, partition held", PHL_TF, false, true, true, 10, 1, true, 0, PHL_SAMPLER_BLOCKED},
-    {"the paper's sampler", PHL_TF, true, false, false, 10, 2, false, 0, PHL_SAMPLER_SEED},
+    {"the paper's sampler", PHL_TF, true, false, false, 10, 2, false, 0, PHL_SAMPLER_PAPER},
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 

@@ -17,6 +17,7 @@
 
 #include "check.h"
 #include "models.h"
+#include "train/schedule.h"
 #include "world.h"
 
 #define SEED 20250804u
@@ -71,19 +72,19 @@ static size_t simulate(const skeleton *bones, const world_prior *prior, uint64_t
 
     gibbs = world_gibbs(&w, SEED + number);
     world_set_shape_counts(&w, gibbs);
-    gibbs->options.anneal_start = 5.0;
-    gibbs->options.anneal_end = WARM_UP / 2;
+    const phl_schedule annealing = {.anneal_start = 5.0, .anneal_end = WARM_UP / 2};
     memset(below, 0, sizeof below);
     memset(equal, 0, sizeof equal);
     for (int i = 0; i < WARM_UP; i++) {
-        must(phl_gibbs_step(gibbs, error));
+        double temperature = phl_schedule_temperature(&annealing, gibbs->iteration);
+        must(phl_gibbs_step(gibbs, temperature, error));
     }
     for (int d = 0; d < DRAWS; d++) {
         for (int i = 0; i < THIN; i++) {
-            must(phl_gibbs_step(gibbs, error));
+            must(phl_gibbs_step(gibbs, 1.0, error));
         }
         picture_of_gibbs(&p, &w, gibbs);
-        picture_deal(&p, gibbs->rows, &rng);
+        picture_deal(&p, gibbs->state_counts, &rng);
         assert_int_equal(describe(&w, &p, log_likelihood(gibbs), draw), n);
         for (size_t f = 0; f < n; f++) {
             double off = draw[f].value - truth[f].value;

@@ -31,6 +31,9 @@ static phl_status do_session(void *context, phl_error *error)
         status = phl_session_surprise(session, 1, values, &possible, error);
     }
     if (status == PHL_OK) {
+        status = phl_session_marginals(session, 0, 1, values, &possible, error);
+    }
+    if (status == PHL_OK) {
         status = phl_session_pairs(session, 1, 0, values, &possible, error);
     }
     if (status == PHL_OK) {

@@ -141,7 +141,7 @@ static void test_round_trips(void **state)
     options.context = &options;
     check_round_trip(&shapes[A_TF], &options, earlier, 1);
     options = base_options(&shapes[A_TF]);
-    options.sampler = PHL_SAMPLER_SEED;
+    options.sampler = PHL_SAMPLER_PAPER;
     check_round_trip(&shapes[A_TF], &options, NULL, 0);
     options = base_options(&shapes[A_SP]);
     options.restarts = 5;
@@ -189,6 +189,18 @@ static void test_trained(void **state)
 
 /* ---- the text ---- */
 
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    size_t before = (size_t)(at - text), size = strlen(text) + strlen(to) + 1;
+    char *made = must_alloc(size, 1);
+    memcpy(made, text, before);
+    memcpy(made + before, to, strlen(to));
+    memcpy(made + before + strlen(to), at + strlen(from), strlen(at + strlen(from)));
+    return made;
+}
+
 /* Byte for byte what 0.1.0 wrote: `resume` and other programs read it. */
 static void test_text(void **state)
 {
@@ -220,6 +232,24 @@ static void test_text(void **state)
     phl_run_free(run);
 }
 
+/* The paper's sampler was called "seed". */
+static void test_older_word(void **state)
+{
+    (void)state;
+    phl_run *run = random_run(&shapes[A_TF], SEED, false);
+    phl_train_options options = base_options(&shapes[A_TF]);
+    options.sampler = PHL_SAMPLER_PAPER;
+    must(phl_train_config_record(&options, NULL, 0, run, error));
+    char *text = replaced(phl_run_meta(run, "config"), "\"paper\"", "\"seed\"");
+    must(phl_run_set_meta(run, "config", text, error));
+    phl_free(text);
+    must(phl_run_set_options(run, &(phl_train_options){0}, NULL, 0, error));
+    must(phl_train_config_restore(run, error));
+    assert_int_equal(phl_run_options(run)->sampler, PHL_SAMPLER_PAPER);
+    assert_int_equal(phl_run_options(run)->chains, 4);
+    phl_run_free(run);
+}
+
 /* ---- what is no such text ---- */
 
 /* Words of a good one, and what they become. */
@@ -247,18 +277,6 @@ static const struct {
     {"\"warmup\":40", "\"warmup\":30", "annealing from"},
     {"\"chains\":7", "\"chains\":0", "chains and keep must be at least 1"},
 };
-
-static char *replaced(const char *text, const char *from, const char *to)
-{
-    const char *at = strstr(text, from);
-    assert_non_null(at);
-    size_t before = (size_t)(at - text), size = strlen(text) + strlen(to) + 1;
-    char *made = must_alloc(size, 1);
-    memcpy(made, text, before);
-    memcpy(made + before, to, strlen(to));
-    memcpy(made + before + strlen(to), at + strlen(from), strlen(at + strlen(from)));
-    return made;
-}
 
 /* Such a run opens, and does not say how it was trained; it cannot be resumed, and that says why.
  */
@@ -296,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup(test_round_trips, start_empty),
         cmocka_unit_test(test_trained),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_older_word),
         cmocka_unit_test_setup(test_damages, start_empty),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -284,6 +284,7 @@ static void build_forest(world *w)
     }
     w->forest = finish_forest(builder);
     must(phl_index_create(w->forest, W_SLOTS, false, &w->index, error));
+    must(phl_slot_pairs_create(w->index, 0.1, &w->pairs, error));
     w->label_row = must_alloc(w->forest->labels.count + 1, sizeof *w->label_row);
     for (size_t i = 0; i < w->forest->labels.count; i++) {
         w->label_row[i] = (uint32_t)(phl_alphabet_name(&w->forest->labels, i)[0] - 'a');
@@ -318,10 +319,12 @@ void world_draw(world *w, const skeleton *bones, const world_prior *prior, phl_r
 void world_clear(world *w)
 {
     phl_free(w->label_row);
+    phl_slot_pairs_free(w->pairs);
     phl_index_free(w->index);
     phl_forest_free(w->forest);
     w->label_row = NULL;
     w->index = NULL;
+    w->pairs = NULL;
     w->forest = NULL;
 }
 
@@ -337,13 +340,11 @@ phl_gibbs_options world_options(const world *w, uint64_t seed)
         .beta = prior->beta,
         .gamma = prior->gamma,
         .delta = prior->delta,
-        .slot_support = 0.1,
         .prior = {.phi = prior->phi,
                   .slots_min = prior->slots_min,
                   .slots_max = prior->slots_max,
                   .core_max = prior->core_max},
         .update_concentration = prior->update_concentration,
-        .anneal_start = 1.0,
         .seed = seed,
         .threads = 1,
     };
@@ -367,9 +368,9 @@ phl_gibbs *world_gibbs(const world *w, uint64_t seed)
             modes[n++].block = block[e];
         }
     }
-    must(phl_gibbs_create(w->index, w->label_row, W_STATES, W_LABELS, modes, n, &options, &gibbs,
+    must(phl_gibbs_create(w->pairs, w->label_row, W_STATES, W_LABELS, modes, n, &options, &gibbs,
                           error));
-    if (gibbs->rows->n_eligible != W_ELIGIBLE) {
+    if (gibbs->pairs->n_eligible != W_ELIGIBLE) {
         must(PHL_ERR_INTERNAL);
     }
     if (w->prior.soft) {
@@ -461,24 +462,25 @@ static uint32_t pair_of(const world *w, uint32_t s, int e)
     return pair;
 }
 
-/* Rows: one occurrence each, or all of a subtree, state and cell; and the children of every pair.
+/* Portions: one occurrence each, or all of a subtree, state and cell; and the children of every
+ * pair.
  */
-static void set_rows(const world *w, phl_gibbs *gibbs, bool apart)
+static void set_portions(const world *w, phl_gibbs *gibbs, bool apart)
 {
     const skeleton *bones = w->bones;
-    phl_rows *rows = gibbs->rows;
+    phl_state_counts *counts = gibbs->state_counts;
     bool done[W_NODES] = {false};
-    phl_rows_reset(rows);
-    memset(rows->value, 0, w->index->n_pairs * W_STATES * sizeof *rows->value);
+    phl_state_counts_reset(counts);
+    memset(counts->value, 0, w->index->n_pairs * W_STATES * sizeof *counts->value);
     for (int u = 0; u < bones->n_nodes; u++) {
         if (bones->leaf[u]) {
             continue;
         }
         for (int e = 0; e < W_ELIGIBLE; e++) {
             if (bones->child[u][e + 1] >= 0) {
-                rows->value[pair_of(w, w->subtree[u], e) * W_STATES +
-                            (uint32_t)child_value(w, u, e)]++;
-                phl_rows_tell(rows, pair_of(w, w->subtree[u], e));
+                counts->value[pair_of(w, w->subtree[u], e) * W_STATES +
+                              (uint32_t)child_value(w, u, e)]++;
+                phl_state_counts_tell(counts, pair_of(w, w->subtree[u], e));
             }
         }
         int64_t n = 0;
@@ -490,8 +492,8 @@ static void set_rows(const world *w, phl_gibbs *gibbs, bool apart)
             done[v] = done[v] || (same && v > u);
         }
         if (n > 0) {
-            must(
-                phl_rows_add(rows, w->subtree[u], (uint32_t)w->state[u], (uint32_t)cell, n, error));
+            must(phl_state_counts_add(counts, w->subtree[u], (uint32_t)w->state[u], (uint32_t)cell,
+                                      n, error));
         }
     }
     must(phl_partitions_count(gibbs->partitions, error));
@@ -520,7 +522,7 @@ void world_set_hidden(const world *w, phl_gibbs *gibbs, bool apart)
             }
         }
     } else {
-        set_rows(w, gibbs, apart);
+        set_portions(w, gibbs, apart);
     }
     phl_free(p);
 }
@@ -566,49 +568,52 @@ void picture_of_world(picture *p, const world *w)
             p->prior_count[bones->slot[u] - 1][w->state[u]]++;
             continue;
         }
-        picture_row *row = &p->row[p->n_rows++];
-        row->subtree = w->subtree[u];
-        row->state = (uint32_t)w->state[u];
-        row->n = 1;
+        picture_portion *portion = &p->portion[p->n_portions++];
+        portion->subtree = w->subtree[u];
+        portion->state = (uint32_t)w->state[u];
+        portion->n = 1;
         for (int e = 0; e < W_ELIGIBLE; e++) {
             int q = child_value(w, u, e);
-            row->margin[e][q] = 1.0;
-            row->cell = row->cell * w->size[e] + w->shown[u][e];
+            portion->margin[e][q] = 1.0;
+            portion->cell = portion->cell * w->size[e] + w->shown[u][e];
             p->mode_count[e][q][w->shown[u][e]]++;
         }
-        p->core_count[row->cell][w->state[u]]++;
+        p->core_count[portion->cell][w->state[u]]++;
     }
 }
 
-/* The children of a row in eligible slot e, expected: as those of its pair in the block it shows.
+/* The children of a portion in eligible slot e, expected: as those of its pair in the block it
+ * shows.
  */
-static void expect_margin(const picture *p, const phl_rows *rows, picture_row *row, int e)
+static void expect_margin(const picture *p, const phl_state_counts *counts,
+                          picture_portion *portion, int e)
 {
-    uint32_t pair = pair_of(p->w, row->subtree, e);
+    uint32_t pair = pair_of(p->w, portion->subtree, e);
     if (pair == PHL_NO_PAIR) {
-        row->margin[e][W_STATES] = (double)row->n;
+        portion->margin[e][W_STATES] = (double)portion->n;
         return;
     }
     size_t below = 1;
     for (int l = e + 1; l < W_ELIGIBLE; l++) {
         below *= p->size[l];
     }
-    size_t shown = row->cell / below % p->size[e];
+    size_t shown = portion->cell / below % p->size[e];
     double children = 0.0;
     for (uint32_t q = 0; q < W_STATES; q++) {
-        children += p->block[e][q] == shown ? (double)phl_rows_value(rows, pair, q) : 0.0;
+        children += p->block[e][q] == shown ? (double)phl_state_counts_value(counts, pair, q) : 0.0;
     }
     for (uint32_t q = 0; q < W_STATES; q++) {
-        int64_t value = phl_rows_value(rows, pair, q);
-        row->margin[e][q] =
-            p->block[e][q] == shown && value > 0 ? (double)row->n * (double)value / children : 0.0;
+        int64_t value = phl_state_counts_value(counts, pair, q);
+        portion->margin[e][q] = p->block[e][q] == shown && value > 0
+                                    ? (double)portion->n * (double)value / children
+                                    : 0.0;
     }
 }
 
 static void hidden_of_gibbs(picture *p, const phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
-    const phl_rows *rows = gibbs->rows;
+    const phl_state_counts *counts = gibbs->state_counts;
     for (uint32_t s = 0; s < p->w->forest->n_subtrees; s++) {
         for (uint32_t j = 0; j < W_STATES; j++) {
             p->state[s][j] = phl_gibbs_count(gibbs, s, j);
@@ -628,45 +633,46 @@ static void hidden_of_gibbs(picture *p, const phl_gibbs *gibbs)
             memcpy(p->mode_count[e][q], gibbs->counts.mode[a] + q * k, k * sizeof(int64_t));
         }
     }
-    p->n_rows = p->soft ? 0 : rows->n_rows;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        p->row[r].subtree = rows->row[r].subtree;
-        p->row[r].state = rows->row[r].state;
-        p->row[r].n = rows->row[r].n;
-        p->row[r].cell = rows->row[r].cell;
+    p->n_portions = p->soft ? 0 : counts->n_portions;
+    for (size_t r = 0; r < p->n_portions; r++) {
+        p->portion[r].subtree = counts->portion[r].subtree;
+        p->portion[r].state = counts->portion[r].state;
+        p->portion[r].n = counts->portion[r].n;
+        p->portion[r].cell = counts->portion[r].cell;
         for (int e = 0; e < W_ELIGIBLE; e++) {
-            expect_margin(p, rows, &p->row[r], e);
+            expect_margin(p, counts, &p->portion[r], e);
         }
     }
 }
 
-/* Shows row `row` block y of eligible slot e, having a child of this pair there? */
-static bool shows(const picture *p, const picture_row *row, int e, uint32_t pair, uint32_t y)
+/* Shows portion `portion` block y of eligible slot e, having a child of this pair there? */
+static bool shows(const picture *p, const picture_portion *portion, int e, uint32_t pair,
+                  uint32_t y)
 {
     size_t below = 1;
     for (int l = e + 1; l < W_ELIGIBLE; l++) {
         below *= p->size[l];
     }
-    return pair_of(p->w, row->subtree, e) == pair && row->cell / below % p->size[e] == y;
+    return pair_of(p->w, portion->subtree, e) == pair && portion->cell / below % p->size[e] == y;
 }
 
-void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng)
+void picture_deal(picture *p, const phl_state_counts *counts, phl_rng *rng)
 {
-    size_t n = p->n_rows;
-    for (size_t r = 0; r < n; r++) { /* a row an occurrence */
-        for (; p->row[r].n > 1; p->row[r].n--) {
-            if (p->n_rows == sizeof p->row / sizeof *p->row) {
+    size_t n = p->n_portions;
+    for (size_t r = 0; r < n; r++) { /* a portion an occurrence */
+        for (; p->portion[r].n > 1; p->portion[r].n--) {
+            if (p->n_portions == sizeof p->portion / sizeof *p->portion) {
                 must(PHL_ERR_INTERNAL);
             }
-            p->row[p->n_rows] = p->row[r];
-            p->row[p->n_rows++].n = 1;
+            p->portion[p->n_portions] = p->portion[r];
+            p->portion[p->n_portions++].n = 1;
         }
     }
-    for (int e = 0; !p->soft && e < W_ELIGIBLE; e++) { /* soft ones have no rows */
-        for (size_t r = 0; r < p->n_rows; r++) {
-            bool empty = pair_of(p->w, p->row[r].subtree, e) == PHL_NO_PAIR;
-            memset(p->row[r].margin[e], 0, sizeof p->row[r].margin[e]);
-            p->row[r].margin[e][W_STATES] = empty;
+    for (int e = 0; !p->soft && e < W_ELIGIBLE; e++) { /* soft ones have no portions */
+        for (size_t r = 0; r < p->n_portions; r++) {
+            bool empty = pair_of(p->w, p->portion[r].subtree, e) == PHL_NO_PAIR;
+            memset(p->portion[r].margin[e], 0, sizeof p->portion[r].margin[e]);
+            p->portion[r].margin[e][W_STATES] = empty;
         }
         for (uint32_t pair = 0; pair < p->w->index->n_pairs; pair++) {
             for (uint32_t y = 0; y < p->size[e]; y++) {
@@ -674,14 +680,15 @@ void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng)
                 size_t left = 0;
                 for (uint32_t q = 0; q < W_STATES; q++) {
                     bool there = p->w->index->pair_row[pair] == (uint32_t)e && p->block[e][q] == y;
-                    for (int64_t k = there ? phl_rows_value(rows, pair, q) : 0; k > 0; k--) {
+                    for (int64_t k = there ? phl_state_counts_value(counts, pair, q) : 0; k > 0;
+                         k--) {
                         deck[left++] = q;
                     }
                 }
                 phl_shuffle(rng, left, deck);
-                for (size_t r = 0; r < p->n_rows; r++) {
-                    if (left > 0 && shows(p, &p->row[r], e, pair, y)) {
-                        p->row[r].margin[e][deck[--left]] = 1.0;
+                for (size_t r = 0; r < p->n_portions; r++) {
+                    if (left > 0 && shows(p, &p->portion[r], e, pair, y)) {
+                        p->portion[r].margin[e][deck[--left]] = 1.0;
                     }
                 }
                 must(left == 0 ? PHL_OK : PHL_ERR_INTERNAL);
@@ -693,14 +700,15 @@ void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng)
 void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
-    phl_gibbs_expand(gibbs);
+    phl_gibbs_parameters_expand(gibbs);
     memset(p, 0, sizeof *p);
     p->w = w;
     p->soft = params->soft;
     p->alpha = gibbs->alpha;
     p->alpha0 = gibbs->alpha0;
     p->n_cells = p->soft ? params->core_rows : gibbs->partitions->n_cells;
-    if (p->n_cells > W_CELLS || gibbs->rows->n_rows > sizeof p->row / sizeof *p->row) {
+    if (p->n_cells > W_CELLS ||
+        gibbs->state_counts->n_portions > sizeof p->portion / sizeof *p->portion) {
         must(PHL_ERR_INTERNAL);
     }
     for (int e = 0; e < W_ELIGIBLE; e++) {

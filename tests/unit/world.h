@@ -5,8 +5,8 @@
  * exactly as docs/maths.md writes it down, node by node and without sharing; the forest made of
  * the labelled trees shares what is equal.  A picture is what can be said about a state of the
  * sampler in numbers that do not depend on the names of states and blocks; it is taken of a world
- * (written here, from the hidden states node by node) or of a phl_gibbs (from its counts and rows),
- * and a function of a picture must have the same mean before and after a right kernel.
+ * (written here, from the hidden states node by node) or of a phl_gibbs (from its counts and
+ * portions), and a function of a picture must have the same mean before and after a right step.
  */
 #ifndef PHL_TESTS_WORLD_H
 #define PHL_TESTS_WORLD_H
@@ -70,6 +70,7 @@ typedef struct world {
     /* The forest. */
     phl_forest *forest;
     phl_index *index;
+    phl_slot_pairs *pairs;
     uint32_t *label_row;
     uint32_t subtree[W_NODES];
 } world;
@@ -81,8 +82,8 @@ void world_clear(world *w);
 /* Options for a chain on a world. */
 phl_gibbs_options world_options(const world *w, uint64_t seed);
 
-/* A chain on a world, in the state of the world: parameters, partitions, counts and rows.  Rows
- * hold equal occurrences together, or (apart) one occurrence each. */
+/* A chain on a world, in the state of the world: parameters, partitions, counts and portions.
+ * Portions hold equal occurrences together, or (apart) one occurrence each. */
 phl_gibbs *world_gibbs(const world *w, uint64_t seed); /* at the start of a chain */
 void world_set_shape_counts(const world *w, phl_gibbs *gibbs);
 void world_set_parameters(const world *w, phl_gibbs *gibbs);
@@ -94,7 +95,7 @@ void world_set_base(const world *w, phl_gibbs *gibbs);
 
 /* ---- Pictures -------------------------------------------------------------------------------- */
 
-/* What a feature depends on, and what a kernel changes. */
+/* What a feature depends on, and what a step changes. */
 enum {
     ON_STATES = 1,
     ON_PARTITIONS = 2,
@@ -106,17 +107,17 @@ enum {
     ON_CONCENTRATION = 128,
     ON_SHAPE = 256,
     ON_JOINT =
-        512, /* expected given rows and pairs: changes with what they keep, but not its mean */
+        512, /* expected given portions and pairs: changes with what they keep, but not its mean */
 };
 
 /* margin: how many have a child in that state; what is not known counts as expected, every way of
  * giving the children of a pair to parents that show their block being as likely. */
-typedef struct picture_row {
+typedef struct picture_portion {
     uint32_t subtree, state;
     int64_t n;
     size_t cell;
     double margin[W_ELIGIBLE][W_VALUES];
-} picture_row;
+} picture_portion;
 
 typedef struct picture {
     const world *w;
@@ -132,8 +133,8 @@ typedef struct picture {
     int64_t prior_count[W_SLOTS][W_STATES], emission_count[W_STATES][W_SYMBOLS];
     int64_t core_count[W_CELLS][W_STATES];
     int64_t mode_count[W_ELIGIBLE][W_VALUES][W_VALUES];
-    size_t n_rows; /* hard */
-    picture_row row[4 * W_NODES];
+    size_t n_portions; /* hard */
+    picture_portion portion[4 * W_NODES];
 } picture;
 
 void picture_of_world(picture *p, const world *w);
@@ -141,7 +142,7 @@ void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs);
 
 /* Draw what a picture of a chain only expects: who has which child.  Then it is, like that of a
  * world, one of a single state, as ranks among draws need it. */
-void picture_deal(picture *p, const phl_rows *rows, phl_rng *rng);
+void picture_deal(picture *p, const phl_state_counts *counts, phl_rng *rng);
 
 enum { MAX_FEATURES = 96 };
 
@@ -158,12 +159,12 @@ size_t picture_features(const picture *p, feature *features);
  */
 
 /* NULL, or what is wrong: partitions are partitions within their confines, no slot is open, every
- * row is in the chain of its subtree, cells are those of the rows, and the children of every pair
- * are, by block, as many as its parents show. */
+ * portion is in the chain of its subtree, cells are those of the portions, and the children of
+ * every pair are, by block, as many as its parents show. */
 const char *partitions_fault(const phl_partitions *partitions);
 
-/* The same, and: tables are those of the states, the states of a subtree those of its rows, and of
- * its pairs and the occurrences that belong to none.  multiplicity: occurrences of each distinct
+/* The same, and: tables are those of the states, the states of a subtree those of its portions, and
+ * of its pairs and the occurrences that belong to none.  multiplicity: occurrences of each distinct
  * subtree. */
 const char *gibbs_fault(const phl_gibbs *gibbs, const int64_t *multiplicity);
 

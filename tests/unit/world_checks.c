@@ -83,87 +83,88 @@ static const char *partition_fault(const phl_partitions *partitions)
     return NULL;
 }
 
-/* Is every row in the chain of its subtree, once? */
-static const char *chain_fault(const phl_rows *rows)
+/* Is every portion in the chain of its subtree, once? */
+static const char *chain_fault(const phl_state_counts *counts)
 {
-    size_t n = rows->index->forest->n_subtrees, listed = 0;
-    demand(rows->n_leaves + rows->n_first == n);
-    for (uint32_t s = (uint32_t)rows->n_leaves; s < n; s++) {
-        for (uint32_t r = phl_rows_first(rows, s); r != PHL_NO_ROW; r = rows->row[r].next) {
-            demand(r < rows->n_rows);
-            demand(rows->row[r].subtree == s);
-            demand(++listed <= rows->n_rows);
+    size_t n = counts->pairs->index->forest->n_subtrees, listed = 0;
+    demand(counts->pairs->n_leaves + counts->n_first == n);
+    for (uint32_t s = (uint32_t)counts->pairs->n_leaves; s < n; s++) {
+        for (uint32_t r = phl_state_counts_first(counts, s); r != PHL_NO_PORTION;
+             r = counts->portion[r].next) {
+            demand(r < counts->n_portions);
+            demand(counts->portion[r].subtree == s);
+            demand(++listed <= counts->n_portions);
         }
     }
-    demand(listed == rows->n_rows);
+    demand(listed == counts->n_portions);
     return NULL;
 }
 
-/* Eligible slot e: the block every row shows there is that of the empty value if it has no child;
- * otherwise the children of its pair, by block, are as many as the rows say.  shown: [n_pairs][C +
- * 1] at 0. */
+/* Eligible slot e: the block every portion shows there is that of the empty value if it has no
+ * child; otherwise the children of its pair, by block, are as many as the portions say.  shown:
+ * [n_pairs][C + 1] at 0. */
 static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int64_t *shown)
 {
-    const phl_rows *rows = partitions->rows;
-    const phl_index *index = rows->index;
+    const phl_state_counts *counts = partitions->counts;
+    const phl_index *index = counts->pairs->index;
     const phl_forest *forest = index->forest;
-    size_t c = rows->states, values = c + 1, below = 1;
+    size_t c = counts->states, values = c + 1, below = 1;
     const uint32_t *block = partitions->block + e * values;
-    for (uint32_t l = e + 1; l < rows->n_eligible; l++) {
+    for (uint32_t l = e + 1; l < counts->pairs->n_eligible; l++) {
         below *= partitions->size[l];
     }
-    for (size_t r = 0; r < rows->n_rows; r++) {
-        const phl_row *row = &rows->row[r];
-        size_t digit = row->cell / below % partitions->size[e];
+    for (size_t r = 0; r < counts->n_portions; r++) {
+        const phl_portion *portion = &counts->portion[r];
+        size_t digit = portion->cell / below % partitions->size[e];
         uint32_t pair = PHL_NO_PAIR;
-        for (uint64_t k = forest->first_link[row->subtree];
-             k < forest->first_link[row->subtree + 1]; k++) {
-            pair = forest->links[k].slot == rows->eligible[e] ? index->link_pair[k] : pair;
+        for (uint64_t k = forest->first_link[portion->subtree];
+             k < forest->first_link[portion->subtree + 1]; k++) {
+            pair = forest->links[k].slot == counts->pairs->eligible[e] ? index->link_pair[k] : pair;
         }
         demand(pair != PHL_NO_PAIR || digit == block[c]);
         if (pair != PHL_NO_PAIR) {
-            shown[pair * values + digit] += row->n;
+            shown[pair * values + digit] += portion->n;
         }
     }
     for (uint32_t pair = 0; pair < index->n_pairs; pair++) {
-        if (index->pair_row[pair] + 1 != rows->eligible[e]) {
+        if (index->pair_row[pair] + 1 != counts->pairs->eligible[e]) {
             continue;
         }
         uint32_t states = 0;
         for (uint32_t q = 0; q < c; q++) {
-            int64_t value = phl_rows_value(rows, pair, q);
+            int64_t value = phl_state_counts_value(counts, pair, q);
             demand(value >= 0);
             states += value > 0;
             shown[pair * values + block[q]] -= value;
         }
-        bool many_if_several = (rows->one_value[pair] == PHL_MANY) == (states > 1);
+        bool many_if_several = (counts->one_value[pair] == PHL_MANY) == (states > 1);
         demand(many_if_several);
         for (size_t y = 0; y < values; y++) {
-            bool children_as_the_rows_say = shown[pair * values + y] == 0;
-            demand(children_as_the_rows_say);
+            bool children_as_the_portions_say = shown[pair * values + y] == 0;
+            demand(children_as_the_portions_say);
         }
     }
     return NULL;
 }
 
-/* Cells against rows.  cells: [n_cells][C] at 0. */
+/* Cells against portions.  cells: [n_cells][C] at 0. */
 static const char *cell_fault(const phl_partitions *partitions, int64_t *cells)
 {
-    const phl_rows *rows = partitions->rows;
-    size_t c = rows->states, live = 0;
-    for (size_t r = 0; r < rows->n_rows; r++) {
-        const phl_row *row = &rows->row[r];
-        demand(row->n > 0);
-        demand(row->state < c);
-        demand(row->cell < partitions->n_cells);
-        demand(rows->index->forest->leaf_slot[row->subtree] == 0);
-        cells[row->cell * c + row->state] += row->n;
+    const phl_state_counts *counts = partitions->counts;
+    size_t c = counts->states, live = 0;
+    for (size_t r = 0; r < counts->n_portions; r++) {
+        const phl_portion *portion = &counts->portion[r];
+        demand(portion->n > 0);
+        demand(portion->state < c);
+        demand(portion->cell < partitions->n_cells);
+        demand(counts->pairs->index->forest->leaf_slot[portion->subtree] == 0);
+        cells[portion->cell * c + portion->state] += portion->n;
     }
     for (size_t z = 0; z < partitions->n_cells; z++) {
         int64_t total = 0;
         for (size_t j = 0; j < c; j++) {
-            bool cell_as_the_rows_say = cells[z * c + j] == partitions->cells[z * c + j];
-            demand(cell_as_the_rows_say);
+            bool cell_as_the_portions_say = cells[z * c + j] == partitions->cells[z * c + j];
+            demand(cell_as_the_portions_say);
             total += cells[z * c + j];
         }
         demand(partitions->totals[z] == total);
@@ -178,18 +179,18 @@ static const char *cell_fault(const phl_partitions *partitions, int64_t *cells)
 
 const char *partitions_fault(const phl_partitions *partitions)
 {
-    const phl_rows *rows = partitions->rows;
-    size_t c = rows->states;
+    const phl_state_counts *counts = partitions->counts;
+    size_t c = counts->states;
     demand(!partitions->is_open);
     const char *fault = partition_fault(partitions);
-    fault = fault == NULL ? chain_fault(rows) : fault;
+    fault = fault == NULL ? chain_fault(counts) : fault;
     if (fault != NULL) {
         return fault;
     }
     int64_t *cells = must_alloc(partitions->n_cells * c, sizeof *cells);
-    int64_t *shown = must_alloc(rows->index->n_pairs * (c + 1), sizeof *shown);
+    int64_t *shown = must_alloc(counts->pairs->index->n_pairs * (c + 1), sizeof *shown);
     fault = cell_fault(partitions, cells);
-    for (uint32_t e = 0; fault == NULL && e < rows->n_eligible; e++) {
+    for (uint32_t e = 0; fault == NULL && e < counts->pairs->n_eligible; e++) {
         fault = slot_fault(partitions, e, shown);
     }
     phl_free(shown);
@@ -197,45 +198,45 @@ const char *partitions_fault(const phl_partitions *partitions)
     return fault;
 }
 
-static bool is_eligible(const phl_rows *rows, uint32_t slot)
+static bool is_eligible(const phl_state_counts *counts, uint32_t slot)
 {
     bool eligible = false;
-    for (uint32_t e = 0; e < rows->n_eligible; e++) {
-        eligible = eligible || rows->eligible[e] == slot;
+    for (uint32_t e = 0; e < counts->pairs->n_eligible; e++) {
+        eligible = eligible || counts->pairs->eligible[e] == slot;
     }
     return eligible;
 }
 
-/* Rows and pairs against the states of every subtree: of its occurrences, those in eligible slots
- * are in the states its pairs say, and the others make up the rest.  counts: [n][C] at 0; others:
- * [n] multiplicity. */
-static const char *state_fault(const phl_gibbs *gibbs, const int64_t *multiplicity, int64_t *counts,
+/* Portions and pairs against the states of every subtree: of its occurrences, those in eligible
+ * slots are in the states its pairs say, and the others make up the rest.  sums: [n][C] at 0;
+ * others: [n] multiplicity. */
+static const char *state_fault(const phl_gibbs *gibbs, const int64_t *multiplicity, int64_t *sums,
                                int64_t *others)
 {
-    const phl_rows *rows = gibbs->rows;
+    const phl_state_counts *counts = gibbs->state_counts;
     const phl_index *index = gibbs->index;
     const phl_forest *forest = index->forest;
-    size_t c = rows->states;
-    for (size_t r = 0; r < rows->n_rows; r++) {
-        counts[rows->row[r].subtree * c + rows->row[r].state] += rows->row[r].n;
+    size_t c = counts->states;
+    for (size_t r = 0; r < counts->n_portions; r++) {
+        sums[counts->portion[r].subtree * c + counts->portion[r].state] += counts->portion[r].n;
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
         for (size_t j = 0; forest->leaf_slot[s] == 0 && j < c; j++) {
-            bool rows_as_the_states_say =
-                counts[s * c + j] == phl_gibbs_count(gibbs, (uint32_t)s, (uint32_t)j);
-            demand(rows_as_the_states_say);
+            bool portions_as_the_states_say =
+                sums[s * c + j] == phl_gibbs_count(gibbs, (uint32_t)s, (uint32_t)j);
+            demand(portions_as_the_states_say);
         }
         for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
             others[forest->links[k].child] -=
-                is_eligible(rows, forest->links[k].slot) ? multiplicity[s] : 0;
+                is_eligible(counts, forest->links[k].slot) ? multiplicity[s] : 0;
         }
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
         for (size_t j = 0; j < c; j++) {
             int64_t left = phl_gibbs_count(gibbs, (uint32_t)s, (uint32_t)j);
             for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
-                left -= is_eligible(rows, index->pair_row[pair] + 1)
-                            ? phl_rows_value(rows, pair, (uint32_t)j)
+                left -= is_eligible(counts, index->pair_row[pair] + 1)
+                            ? phl_state_counts_value(counts, pair, (uint32_t)j)
                             : 0;
             }
             bool no_more_children_than_there_are = left >= 0;

@@ -1,4 +1,4 @@
-/* world_features.c - bounded functions of a picture, whose means a kernel must not move; see
+/* world_features.c - bounded functions of a picture, whose means a step must not move; see
  * world.h. */
 #include "world.h"
 
@@ -188,24 +188,24 @@ static void core_features(const picture *p, feature_list *list)
     }
 }
 
-/* Features of one eligible slot: what the rows and the partition say about it. */
+/* Features of one eligible slot: what the portions and the partition say about it. */
 static void slot_features(const picture *p, uint32_t e, feature_list *list)
 {
     double filled = 0.0, empty = 0.0, same = 0.0, at_empty = 0.0, with_empty = 0.0, together = 0.0;
     double value[W_VALUES] = {0}, n = internal_nodes(p);
     const uint32_t *block = p->block[e];
-    for (size_t r = 0; r < p->n_rows; r++) {
-        const picture_row *row = &p->row[r];
+    for (size_t r = 0; r < p->n_portions; r++) {
+        const picture_portion *portion = &p->portion[r];
         for (uint32_t q = 0; q < W_VALUES; q++) {
-            double count = row->margin[e][q];
+            double count = portion->margin[e][q];
             value[q] += count;
             if (q < W_STATES) {
                 filled += count;
-                same += q == row->state ? count : 0.0;
+                same += q == portion->state ? count : 0.0;
                 with_empty += block[q] == block[W_STATES] ? count : 0.0;
             } else {
                 empty += count;
-                at_empty += count * p->core[row->cell][row->state];
+                at_empty += count * p->core[portion->cell][portion->state];
             }
         }
     }
@@ -236,20 +236,20 @@ static void slot_features(const picture *p, uint32_t e, feature_list *list)
 static void joint_features(const picture *p, feature_list *list)
 {
     double n = internal_nodes(p), alike = 0.0, all = 0.0, pairs = 0.0, far = 0.0;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        const picture_row *row = &p->row[r];
-        if (row->n == 0) {
+    for (size_t r = 0; r < p->n_portions; r++) {
+        const picture_portion *portion = &p->portion[r];
+        if (portion->n == 0) {
             continue;
         }
         for (uint32_t q = 0; q < W_STATES; q++) {
-            double m1 = row->margin[0][q], m2 = row->margin[1][q];
-            double m3 = row->margin[2][q];
-            alike += m1 * m2 / (double)row->n;
-            far += m1 * m3 / (double)row->n;
-            all += q == row->state ? m1 * m2 / (double)row->n : 0.0;
+            double m1 = portion->margin[0][q], m2 = portion->margin[1][q];
+            double m3 = portion->margin[2][q];
+            alike += m1 * m2 / (double)portion->n;
+            far += m1 * m3 / (double)portion->n;
+            all += q == portion->state ? m1 * m2 / (double)portion->n : 0.0;
             for (uint32_t w = 0; w < W_STATES; w++) {
                 bool one = p->block[0][q] == p->block[0][w];
-                pairs += one ? m1 * row->margin[1][w] / (double)row->n : 0.0;
+                pairs += one ? m1 * portion->margin[1][w] / (double)portion->n : 0.0;
             }
         }
     }

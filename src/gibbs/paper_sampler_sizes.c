@@ -1,4 +1,4 @@
-/* seed_sizes.c - step 2 of the sampler of the paper: sizes and partitions (Algorithm 2).
+/* paper_sampler_sizes.c - step 2 of the sampler of the paper: sizes and partitions (Algorithm 2).
  *
  * A proposal takes the place of the partitions; it is counted and scored from scratch, and undone
  * if it is not taken.
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "gibbs/paper_sampler_state.h"
 #include "gibbs/partition_state.h"
-#include "gibbs/seed_state.h"
 #include "model/purposes.h"
 
 /* Cut a random block of slot e, one of at least two values, in two at random. */
@@ -81,20 +81,20 @@ static uint32_t pick_slot(const phl_partitions *partitions, bool active, phl_rng
 }
 
 /* Back to the partition slot e had. */
-static void restore_slot(phl_seed *seed, uint32_t e)
+static void restore_slot(phl_paper_sampler *sampler, uint32_t e)
 {
-    phl_partitions *partitions = seed->gibbs->partitions;
+    phl_partitions *partitions = sampler->gibbs->partitions;
     size_t values = (size_t)partitions->states + 1;
-    partitions->size[e] = seed->old_size[e];
-    memcpy(partitions->block + e * values, seed->old_block + e * values,
+    partitions->size[e] = sampler->old_size[e];
+    memcpy(partitions->block + e * values, sampler->old_block + e * values,
            values * sizeof *partitions->block);
 }
 
 /* The proposal of Algorithm 2 in place of the partitions; false when it is outside the confines.
  * *grown tells its first move. */
-static bool propose_sizes(phl_seed *seed, phl_rng *rng, bool *grown)
+static bool propose_sizes(phl_paper_sampler *sampler, phl_rng *rng, bool *grown)
 {
-    phl_partitions *partitions = seed->gibbs->partitions;
+    phl_partitions *partitions = sampler->gibbs->partitions;
     const phl_partition_prior *prior = &partitions->prior;
     uint32_t e = (uint32_t)phl_rng_bounded(rng, partitions->n_eligible);
     bool grow = phl_rng_bounded(rng, 2) == 0;
@@ -108,7 +108,7 @@ static bool propose_sizes(phl_seed *seed, phl_rng *rng, bool *grown)
     if (count_active(partitions) > prior->slots_max) {
         merge_blocks(partitions, pick_slot(partitions, true, rng), rng);
         if (count_active(partitions) > prior->slots_max) {
-            restore_slot(seed, e);
+            restore_slot(sampler, e);
         }
     }
     uint32_t active = count_active(partitions);
@@ -132,14 +132,15 @@ static double size_score(const phl_partitions *partitions)
         sum -= partitions->prior.phi * partitions->size[e];
     }
     for (size_t z = 0; z < partitions->n_cells; z++) {
-        sum += phl_cell_score(partitions, partitions->cells + z * partitions->states);
+        sum += phl_partitions_cell_score(partitions, partitions->cells + z * partitions->states);
     }
     return sum;
 }
 
-phl_status phl_seed_draw_sizes(phl_seed *seed, phl_error *error)
+phl_status phl_paper_sampler_sizes_draw(phl_paper_sampler *sampler, double temperature,
+                                        phl_error *error)
 {
-    phl_gibbs *gibbs = seed->gibbs;
+    phl_gibbs *gibbs = sampler->gibbs;
     phl_partitions *partitions = gibbs->partitions;
     size_t e_count = partitions->n_eligible, values = (size_t)partitions->states + 1;
     phl_status status =
@@ -150,21 +151,21 @@ phl_status phl_seed_draw_sizes(phl_seed *seed, phl_error *error)
     }
     phl_rng rng;
     bool grown;
-    phl_seed_rng(seed, PHL_PURPOSE_SEED_SIZES, 0, &rng);
+    phl_paper_sampler_rng(sampler, PHL_PURPOSE_PAPER_SIZES, 0, &rng);
     double before = size_score(partitions);
-    memcpy(seed->old_size, partitions->size, e_count * sizeof *seed->old_size);
-    memcpy(seed->old_block, partitions->block, e_count * values * sizeof *seed->old_block);
-    bool taken = propose_sizes(seed, &rng, &grown);
+    memcpy(sampler->old_size, partitions->size, e_count * sizeof *sampler->old_size);
+    memcpy(sampler->old_block, partitions->block, e_count * values * sizeof *sampler->old_block);
+    bool taken = propose_sizes(sampler, &rng, &grown);
     if (taken) {
-        status = phl_seed_count_cells(seed, error);
+        status = phl_paper_sampler_count_cells(sampler, error);
         if (status != PHL_OK) {
             return status;
         }
         double gain = size_score(partitions) - before;
-        taken = log(phl_rng_uniform(&rng)) < gain / gibbs->temperature;
+        taken = log(phl_rng_uniform(&rng)) < gain / temperature;
     }
-    seed->sizes_tried++;
-    seed->sizes_taken += taken;
+    sampler->sizes_tried++;
+    sampler->sizes_taken += taken;
     partitions->split.tried += grown;
     partitions->split.changed += grown && taken;
     partitions->merged.tried += !grown;
@@ -173,7 +174,7 @@ phl_status phl_seed_draw_sizes(phl_seed *seed, phl_error *error)
         return PHL_OK;
     }
     for (uint32_t e = 0; e < e_count; e++) {
-        restore_slot(seed, e);
+        restore_slot(sampler, e);
     }
-    return phl_seed_count_cells(seed, error);
+    return phl_paper_sampler_count_cells(sampler, error);
 }

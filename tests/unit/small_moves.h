@@ -1,12 +1,12 @@
-/* kernel.h - the partition moves written down from their definitions, for data small enough to list
- * every state, and the real ones on the same data.
+/* small_moves.h - the partition moves written down from their definitions, for data small enough to
+ * list every state, and the real ones on the same data.
  *
  * The posterior is written down anew (by log-gamma functions of the counts of single nodes), and so
  * is the law of where every move ends, given who has which child.  Children are dealt out anew when
  * a slot is opened (slot_view.h); the ways to deal them are listed.
  */
-#ifndef PHL_TESTS_KERNEL_H
-#define PHL_TESTS_KERNEL_H
+#ifndef PHL_TESTS_SMALL_MOVES_H
+#define PHL_TESTS_SMALL_MOVES_H
 
 #include "gibbs/partitions.h"
 
@@ -84,7 +84,8 @@ typedef struct real {
     const space *s;
     phl_forest *forest;
     phl_index *index;
-    phl_rows *rows;
+    phl_slot_pairs *pairs;
+    phl_state_counts *counts;
     phl_partitions *partitions;
     uint32_t fixed[MOST_SLOTS];
     uint32_t subtree[MOST_NODES];

@@ -1,10 +1,10 @@
-/* parameters.c - step 3 of the blocked sampler: lambda0 by table counts, then all tables.
+/* gibbs_parameters.c - step 3 of the blocked sampler: lambda0 by table counts, then all tables.
  *
  * Labels that the forest does not have, and slots in which it has no leaf, take no part in step 1.
- * Their probabilities are drawn only when somebody looks (phl_gibbs_expand): until then all such
- * labels of a state share one component of the Dirichlet draw, which is the same law by the
- * aggregation property; what the table has for each of them is of no meaning.  Such slots have a
- * flat row.
+ * Their probabilities are drawn only when somebody looks (phl_gibbs_parameters_expand): until then
+ * all such labels of a state share one component of the Dirichlet draw, which is the same law by
+ * the aggregation property; what the table has for each of them is of no meaning.  Such slots have
+ * a flat row.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@
  * What the forest has
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_gibbs_list_seen(phl_gibbs *gibbs, phl_error *error)
+phl_status phl_gibbs_parameters_list_seen(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     const phl_forest *forest = gibbs->index->forest;
@@ -54,6 +54,12 @@ phl_status phl_gibbs_list_seen(phl_gibbs *gibbs, phl_error *error)
     return PHL_OK;
 }
 
+/* Random numbers of a purpose and item, for the parameters that are drawn, or were drawn last. */
+static void stream_of(const phl_gibbs *gibbs, uint64_t purpose, uint64_t item, phl_rng *rng)
+{
+    phl_rng_init(rng, gibbs->options.seed, purpose, gibbs->options.stream, gibbs->drawn_in, item);
+}
+
 /* ---------------------------------------------------------------------------------------------
  * lambda0 and the concentrations
  * ------------------------------------------------------------------------------------------- */
@@ -75,7 +81,7 @@ static void draw_alpha(phl_gibbs *gibbs, double tables)
     const int64_t *counts = core_counts(gibbs);
     size_t c = gibbs->params->states;
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX, &rng);
+    stream_of(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX, &rng);
     double shape = 1.0 + tables, rate = 1.0;
     for (size_t z = 0; z < core_cells(gibbs); z++) {
         double total = 0.0;
@@ -108,7 +114,7 @@ static void draw_alpha0(phl_gibbs *gibbs)
 {
     enum { STEPS = 10 };
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX - 1, &rng);
+    stream_of(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX - 1, &rng);
     double log_alpha0 = log(gibbs->alpha0);
     double density = alpha0_density(gibbs, log_alpha0);
     for (int i = 0; i < STEPS; i++) {
@@ -134,7 +140,7 @@ static void draw_base(phl_gibbs *gibbs)
         log_base[j] = log_alpha + gibbs->log_lambda0[j];
     }
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_TABLES, 0, &rng);
+    stream_of(gibbs, PHL_PURPOSE_TABLES, 0, &rng);
     for (size_t z = 0; z < core_cells(gibbs); z++) {
         for (size_t j = 0; j < c; j++) {
             if (counts[z * c + j] > 0) {
@@ -150,7 +156,7 @@ static void draw_base(phl_gibbs *gibbs)
     for (size_t j = 0; j < c; j++) {
         tables[j] += gibbs->alpha0 / (double)c;
     }
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX - 2, &rng);
+    stream_of(gibbs, PHL_PURPOSE_TABLES, UINT64_MAX - 2, &rng);
     phl_log_dirichlet_draw(&rng, tables, c, gibbs->log_lambda0);
     if (gibbs->options.update_concentration) {
         draw_alpha0(gibbs);
@@ -192,9 +198,10 @@ static phl_status draw_emission(phl_gibbs *gibbs, phl_error *error)
         }
     }
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_EMISSION, 0, &rng);
+    stream_of(gibbs, PHL_PURPOSE_EMISSION, 0, &rng);
     phl_dirichlet_rows_draw(&rng, table, c, n, table);
-    size_t known = n == rows ? rows : seen; /* if more are unseen, phl_gibbs_expand draws them */
+    size_t known =
+        n == rows ? rows : seen; /* if more are unseen, phl_gibbs_parameters_expand draws them */
     for (size_t i = 0; i < known; i++) {
         for (size_t j = 0; j < c; j++) {
             params->emission[order[i] * c + j] = table[j * n + i];
@@ -218,7 +225,7 @@ static void draw_prior(phl_gibbs *gibbs, bool has_leaf)
         }
         if (wanted) {
             phl_rng rng;
-            phl_gibbs_rng(gibbs, PHL_PURPOSE_PRIOR, l, &rng);
+            stream_of(gibbs, PHL_PURPOSE_PRIOR, l, &rng);
             draw_rows(&rng, gibbs->options.gamma, gibbs->counts.prior + l * c, end - l, c,
                       gibbs->params->prior + l * c);
         }
@@ -242,7 +249,7 @@ static void draw_core(phl_gibbs *gibbs)
         }
     }
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_CORE, 0, &rng);
+    stream_of(gibbs, PHL_PURPOSE_CORE, 0, &rng);
     phl_dirichlet_rows_draw(&rng, core, gibbs->params->core_rows, c, core);
 }
 
@@ -254,7 +261,7 @@ static void draw_shape(phl_gibbs *gibbs)
     const phl_params *counts = gibbs->shape_counts;
     double gamma = gibbs->options.gamma;
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_SHAPES, 0, &rng);
+    stream_of(gibbs, PHL_PURPOSE_SHAPES, 0, &rng);
     double p0 = 1.0;
     for (size_t l = 0; l < params->slots; l++) {
         p0 *= params->shape[3 * l];
@@ -265,18 +272,19 @@ static void draw_shape(phl_gibbs *gibbs)
     for (size_t i = 0; i < 3 * (size_t)params->slots; i++) {
         params->shape[i] = gamma + counts->shape[i] + (i % 3 == 0 ? rejected : 0.0);
     }
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_SHAPES, 1, &rng);
+    stream_of(gibbs, PHL_PURPOSE_SHAPES, 1, &rng);
     phl_dirichlet_rows_draw(&rng, params->shape, params->slots, 3, params->shape);
     double kinds[2] = {gamma + counts->root_kind[0], gamma + counts->root_kind[1]};
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_SHAPES, UINT64_MAX, &rng);
+    stream_of(gibbs, PHL_PURPOSE_SHAPES, UINT64_MAX, &rng);
     phl_dirichlet_draw(&rng, kinds, 2, params->root_kind);
 }
 
-phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error)
+phl_status phl_gibbs_parameters_draw(phl_gibbs *gibbs, uint64_t drawn_in, phl_error *error)
 {
     phl_params *params = gibbs->params;
     size_t c = params->states;
     phl_rng rng;
+    gibbs->drawn_in = drawn_in;
     if (!params->soft) {
         phl_status status = phl_gibbs_set_modes(gibbs, error);
         if (status != PHL_OK) {
@@ -295,18 +303,17 @@ phl_status phl_gibbs_draw_parameters(phl_gibbs *gibbs, phl_error *error)
     }
     for (uint32_t a = 0; params->soft && a < params->n_modes; a++) {
         phl_mode *mode = &params->modes[a];
-        phl_gibbs_rng(gibbs, PHL_PURPOSE_MODE, a, &rng);
+        stream_of(gibbs, PHL_PURPOSE_MODE, a, &rng);
         draw_rows(&rng, gibbs->options.delta / mode->size, gibbs->counts.mode[a], c + 1, mode->size,
                   mode->matrix);
     }
     draw_shape(gibbs);
     phl_params_complete(params);
     gibbs->expanded = gibbs->passed = false;
-    gibbs->drawn_in = gibbs->iteration;
     return PHL_OK;
 }
 
-void phl_gibbs_expand(phl_gibbs *gibbs)
+void phl_gibbs_parameters_expand(phl_gibbs *gibbs)
 {
     phl_params *params = gibbs->params;
     size_t c = params->states, rows = (size_t)params->labels + 1, seen = gibbs->n_seen;
@@ -314,12 +321,10 @@ void phl_gibbs_expand(phl_gibbs *gibbs)
     if (gibbs->expanded) {
         return;
     }
-    uint64_t now = gibbs->iteration;
-    gibbs->iteration = gibbs->drawn_in; /* its random numbers */
     draw_prior(gibbs, false);
     for (size_t j = 0; j < c && seen + 1 < rows; j++) {
         phl_rng rng;
-        phl_gibbs_rng(gibbs, PHL_PURPOSE_UNSEEN, j, &rng);
+        stream_of(gibbs, PHL_PURPOSE_UNSEEN, j, &rng);
         for (size_t i = seen; i < rows; i++) {
             parameters[i - seen] = gibbs->options.beta;
         }
@@ -329,7 +334,6 @@ void phl_gibbs_expand(phl_gibbs *gibbs)
                 gibbs->unseen_mass[j] * parameters[i - seen];
         }
     }
-    gibbs->iteration = now;
     phl_params_complete(params);
     gibbs->expanded = true;
 }

@@ -1,12 +1,13 @@
-/* split.c - step 1 of the blocked sampler: hidden states given parameters, as count splitting.
+/* hidden_states.c - step 1 of the blocked sampler: hidden states given parameters, as counts that
+ * are divided.
  *
  * Subtrees are visited parents before children.  By then it is known how many of the occurrences of
  * subtree s, by slot, must show which block to their parents (gibbs->pool); they are divided over
  * states by one multinomial draw of beta restricted to the block, which has exactly the law of
  * drawing each occurrence alone.  The n_s(j) occurrences in state j are then divided over the
- * blocks of the active children in the same way, slot by slot (choices.h); each (s, j, z) that gets
- * any is a row, and adds to the pools of the children.  Internal subtrees that occur once, in no
- * active slot, are drawn in runs of their group's likely state and cell (likely.h).
+ * blocks of the active children in the same way, slot by slot (cell_draw.h); each (s, j, z) that
+ * gets any is a portion, and adds to the pools of the children.  Internal subtrees that occur once,
+ * in no active slot, are drawn in runs of their group's likely state and cell (likely_outcome.h).
  */
 #include <math.h>
 #include <string.h>
@@ -176,7 +177,7 @@ static void divide_blocks(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t 
         }
         restrict_beta(gibbs, s, a, z);
         double total = gibbs->upward->message[pair * gibbs->upward->width + z];
-        uint32_t guess = gibbs->rows->one_value[pair];
+        uint32_t guess = gibbs->state_counts->one_value[pair];
         uint32_t one = divide(n, gibbs->weights, c, total, guess, rng, gibbs->drawn);
         tally_add(value, c, n, one, gibbs->drawn);
         if (params->soft) {
@@ -216,28 +217,29 @@ static struct tally draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
 {
     const phl_params *params = gibbs->params;
     const phl_index *index = gibbs->index;
-    phl_rows *rows = gibbs->rows;
+    const phl_slot_pairs *pairs = gibbs->pairs;
+    phl_state_counts *counts = gibbs->state_counts;
     size_t c = params->states;
     const double *beta = beta_of(gibbs, s);
     struct tally state = {gibbs->counts.state + s * c, 0, 0};
     uint32_t before = gibbs->counts.one_state[s];
-    if (rows->free_times[s] > 0) {
-        uint32_t one = divide(rows->free_times[s], beta, c, 1.0, before, rng, gibbs->drawn);
-        tally_add(&state, c, rows->free_times[s], one, gibbs->drawn);
+    if (pairs->free_times[s] > 0) {
+        uint32_t one = divide(pairs->free_times[s], beta, c, 1.0, before, rng, gibbs->drawn);
+        tally_add(&state, c, pairs->free_times[s], one, gibbs->drawn);
     }
     for (uint32_t pair = index->first_pair[s]; pair < index->first_pair[s + 1]; pair++) {
-        if (rows->pair_times[pair] == 0) {
+        if (pairs->pair_times[pair] == 0) {
             continue; /* not in an eligible slot */
         }
         uint32_t number = params->mode_of_slot[index->pair_row[pair] + 1];
-        struct tally value = {rows->value + pair * c, 0, 0};
+        struct tally value = {counts->value + pair * c, 0, 0};
         if (number != 0) {
             divide_blocks(gibbs, s, pair, number - 1, rng, &value);
         } else {
-            value.n = rows->pair_times[pair];
+            value.n = pairs->pair_times[pair];
             value.one = divide(value.n, beta, c, 1.0, before, rng, value.count);
         }
-        rows->one_value[pair] = value.one;
+        counts->one_value[pair] = value.one;
         tally_add(&state, c, value.n, value.one, value.count);
     }
     gibbs->counts.one_state[s] = state.one;
@@ -249,13 +251,13 @@ static struct tally draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
  * ------------------------------------------------------------------------------------------- */
 
 /* n of the occurrences at hand show block z in a slot. */
-static void show_block(phl_gibbs *gibbs, const phl_choice_slot *slot, size_t z, int64_t n)
+static void show_block(phl_gibbs *gibbs, const phl_cell_draw_slot *slot, size_t z, int64_t n)
 {
     if (slot->pair != PHL_NO_PAIR) {
         gibbs->pool[slot->pair * gibbs->upward->width + z] += n;
     } else { /* empty, which only soft ones leave open */
-        size_t a = (size_t)(slot->mode - gibbs->choices.mode);
-        gibbs->counts.mode[a][gibbs->params->states * slot->mode->size + z] += n;
+        size_t a = (size_t)(slot->axis - gibbs->cell_draw.axis);
+        gibbs->counts.mode[a][gibbs->params->states * slot->axis->size + z] += n;
     }
 }
 
@@ -267,39 +269,40 @@ static phl_status use_cell(phl_gibbs *gibbs, uint32_t s, uint32_t j, size_t cell
         gibbs->counts.core[cell * gibbs->params->states + j] += n;
         return PHL_OK;
     }
-    return phl_rows_add(gibbs->rows, s, j, (uint32_t)cell, n, error);
+    return phl_state_counts_add(gibbs->state_counts, s, j, (uint32_t)cell, n, error);
 }
 
-/* Draw the cell of one of the occurrences of a part; target is uniform up to its total. */
-static size_t draw_cell(phl_gibbs *gibbs, const phl_choice *choice, const phl_choice_part *part,
-                        double target)
+/* Draw the cell of one of the occurrences of a batch; target is uniform up to its total. */
+static size_t draw_cell(phl_gibbs *gibbs, const phl_cell_draw_node *node,
+                        const phl_cell_draw_batch *batch, double target)
 {
-    size_t at = part->at, cell = part->cell;
-    for (size_t i = part->left; i-- > 0;) {
-        const phl_choice_slot *slot = &choice->slot[i];
-        size_t z = phl_choice_draw(slot, at, &target);
+    size_t at = batch->at, cell = batch->cell;
+    for (size_t i = batch->left; i-- > 0;) {
+        const phl_cell_draw_slot *slot = &node->slot[i];
+        size_t z = phl_cell_draw_block(slot, at, &target);
         show_block(gibbs, slot, z, 1);
         at += z * slot->step;
-        cell += z * slot->mode->stride;
+        cell += z * slot->axis->stride;
     }
     return cell;
 }
 
 enum { FEW = 8 }; /* occurrences that are drawn one by one */
 
-/* The cells of a part of few occurrences of s in state j. */
-static phl_status draw_cells(phl_gibbs *gibbs, uint32_t s, const phl_choice *choice, uint32_t j,
-                             const phl_choice_part *part, phl_rng *rng, phl_error *error)
+/* The cells of a batch of few occurrences of s in state j. */
+static phl_status draw_cells(phl_gibbs *gibbs, uint32_t s, const phl_cell_draw_node *node,
+                             uint32_t j, const phl_cell_draw_batch *batch, phl_rng *rng,
+                             phl_error *error)
 {
     size_t cell[FEW], count = 0;
     int64_t times[FEW];
-    if (part->n == 1) {
-        size_t one = draw_cell(gibbs, choice, part, phl_rng_uniform(rng) * part->total);
+    if (batch->n == 1) {
+        size_t one = draw_cell(gibbs, node, batch, phl_rng_uniform(rng) * batch->total);
         return use_cell(gibbs, s, j, one, 1, error);
     }
-    for (int64_t n = part->n; n > 0; n--) {
+    for (int64_t n = batch->n; n > 0; n--) {
         size_t i = 0;
-        cell[count] = draw_cell(gibbs, choice, part, phl_rng_uniform(rng) * part->total);
+        cell[count] = draw_cell(gibbs, node, batch, phl_rng_uniform(rng) * batch->total);
         while (cell[i] != cell[count]) {
             i++;
         }
@@ -313,56 +316,55 @@ static phl_status draw_cells(phl_gibbs *gibbs, uint32_t s, const phl_choice *cho
     return status;
 }
 
-/* Divide a part over the blocks of the last slot it has left, into parts at `to`: how many. */
-static size_t divide_part(phl_gibbs *gibbs, const phl_choice *choice, phl_choice_part part,
-                          phl_rng *rng, phl_choice_part *to)
+/* Divide a batch over the blocks of the last slot it has left, into batches at `to`: how many. */
+static size_t divide_batch(phl_gibbs *gibbs, const phl_cell_draw_node *node,
+                           phl_cell_draw_batch batch, phl_rng *rng, phl_cell_draw_batch *to)
 {
-    const phl_choice_slot *slot = &choice->slot[part.left - 1];
+    const phl_cell_draw_slot *slot = &node->slot[batch.left - 1];
     int64_t *drawn = gibbs->drawn;
-    size_t size = slot->mode->size, count = 0;
+    size_t size = slot->axis->size, count = 0;
     for (size_t z = 0; z < size; z++) {
-        gibbs->weights[z] = slot->m[z] * slot->rest[part.at + z * slot->step];
+        gibbs->weights[z] = slot->m[z] * slot->rest[batch.at + z * slot->step];
     }
-    uint32_t one = divide(part.n, gibbs->weights, size, part.total, 0, rng, drawn);
+    uint32_t one = divide(batch.n, gibbs->weights, size, batch.total, 0, rng, drawn);
     for (size_t z = one == PHL_MANY ? 0 : one; z < (one == PHL_MANY ? size : one + 1u); z++) {
-        int64_t n = one == PHL_MANY ? drawn[z] : part.n;
+        int64_t n = one == PHL_MANY ? drawn[z] : batch.n;
         if (n > 0) {
-            size_t at = part.at + z * slot->step;
+            size_t at = batch.at + z * slot->step;
             show_block(gibbs, slot, z, n);
-            to[count++] = (phl_choice_part){.left = part.left - 1,
-                                            .at = at,
-                                            .cell = part.cell + z * slot->mode->stride,
-                                            .total = slot->rest[at],
-                                            .n = n};
+            to[count++] = (phl_cell_draw_batch){.left = batch.left - 1,
+                                                .at = at,
+                                                .cell = batch.cell + z * slot->axis->stride,
+                                                .total = slot->rest[at],
+                                                .n = n};
         }
     }
     return count;
 }
 
 /* Divide the occurrences of s in state j over its cells. */
-static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, phl_choice *choice, uint32_t j,
+static phl_status divide_cells(phl_gibbs *gibbs, uint32_t s, phl_cell_draw_node *node, uint32_t j,
                                int64_t n, phl_rng *rng, phl_error *error)
 {
-    if (choice->n == 0) {
-        return use_cell(gibbs, s, j, choice->cell, n, error);
+    if (node->n == 0) {
+        return use_cell(gibbs, s, j, node->cell, n, error);
     }
-    phl_choice_state(&gibbs->choices, choice, j);
-    phl_choice_part part = {
-        .left = choice->n, .cell = choice->cell, .total = choice->total, .n = n};
+    phl_cell_draw_in_state(&gibbs->cell_draw, node, j);
+    phl_cell_draw_batch batch = {.left = node->n, .cell = node->cell, .total = node->total, .n = n};
     if (n <= FEW) {
-        return draw_cells(gibbs, s, choice, j, &part, rng, error);
+        return draw_cells(gibbs, s, node, j, &batch, rng, error);
     }
-    phl_choice_part *waiting = gibbs->choices.waiting;
-    size_t count = divide_part(gibbs, choice, part, rng, waiting);
+    phl_cell_draw_batch *waiting = gibbs->cell_draw.waiting;
+    size_t count = divide_batch(gibbs, node, batch, rng, waiting);
     phl_status status = PHL_OK;
     while (status == PHL_OK && count > 0) {
-        part = waiting[--count];
-        if (part.left == 0) {
-            status = use_cell(gibbs, s, j, part.cell, part.n, error);
-        } else if (part.n <= FEW) {
-            status = draw_cells(gibbs, s, choice, j, &part, rng, error);
+        batch = waiting[--count];
+        if (batch.left == 0) {
+            status = use_cell(gibbs, s, j, batch.cell, batch.n, error);
+        } else if (batch.n <= FEW) {
+            status = draw_cells(gibbs, s, node, j, &batch, rng, error);
         } else {
-            count += divide_part(gibbs, choice, part, rng, waiting + count);
+            count += divide_batch(gibbs, node, batch, rng, waiting + count);
         }
     }
     return status;
@@ -378,7 +380,7 @@ static void note_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_
     int32_t label = gibbs->index->forest->label[s];
     gibbs->counts.one_state[s] = j;
     if (pair != PHL_NO_PAIR) {
-        gibbs->rows->one_value[pair] = j;
+        gibbs->state_counts->one_value[pair] = j;
     }
     if (label >= 0) {
         gibbs->counts.emission[gibbs->label_row[label] * gibbs->params->states + j]++;
@@ -386,8 +388,8 @@ static void note_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_
 }
 
 /* A subtree that occurs once. */
-static phl_status split_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng,
-                             phl_error *error)
+static phl_status draw_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng,
+                            phl_error *error)
 {
     const phl_params *params = gibbs->params;
     uint32_t leaf_slot = gibbs->index->forest->leaf_slot[s];
@@ -397,14 +399,14 @@ static phl_status split_lone(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rn
         gibbs->counts.prior[phl_leaf_row(params, leaf_slot) * params->states + j]++;
         return PHL_OK;
     }
-    phl_choice choice;
-    phl_choice_open(&gibbs->choices, s, &choice);
-    return divide_cells(gibbs, s, &choice, j, 1, rng, error);
+    phl_cell_draw_node node;
+    phl_cell_draw_open(&gibbs->cell_draw, s, &node);
+    return divide_cells(gibbs, s, &node, j, 1, rng, error);
 }
 
 /* An internal subtree that occurs once, in no active slot, and has the likely outcome. */
 static phl_status take_likely(phl_gibbs *gibbs, uint32_t s, uint32_t pair,
-                              const phl_likely_group *likely, const uint32_t *block,
+                              const phl_likely_outcome *likely, const uint32_t *block,
                               phl_error *error)
 {
     const phl_twins *twins = &gibbs->upward->twins;
@@ -420,49 +422,49 @@ static phl_status take_likely(phl_gibbs *gibbs, uint32_t s, uint32_t pair,
 
 /* The same with any other outcome. */
 static phl_status take_other(phl_gibbs *gibbs, uint32_t s, uint32_t pair,
-                             const phl_likely_group *likely, phl_rng *rng, phl_error *error)
+                             const phl_likely_outcome *likely, phl_rng *rng, phl_error *error)
 {
-    phl_choice choice;
-    phl_choice_open(&gibbs->choices, s, &choice);
+    phl_cell_draw_node node;
+    phl_cell_draw_open(&gibbs->cell_draw, s, &node);
     if (phl_rng_uniform(rng) * likely->odd < likely->odd_state) {
         uint32_t j = other_outcome(beta_of(gibbs, s), gibbs->params->states, likely->state,
                                    likely->odd_state, rng);
         note_lone_state(gibbs, s, pair, j);
-        return divide_cells(gibbs, s, &choice, j, 1, rng, error);
+        return divide_cells(gibbs, s, &node, j, 1, rng, error);
     }
     note_lone_state(gibbs, s, pair, likely->state);
-    phl_choice_state(&gibbs->choices, &choice, likely->state);
-    double target = phl_rng_uniform(rng) * (choice.total - likely->width);
+    phl_cell_draw_in_state(&gibbs->cell_draw, &node, likely->state);
+    double target = phl_rng_uniform(rng) * (node.total - likely->width);
     target += target >= likely->begin ? likely->width : 0.0; /* not the likely cell */
-    phl_choice_part part = {.left = choice.n, .cell = choice.cell, .total = choice.total, .n = 1};
-    return use_cell(gibbs, s, likely->state, draw_cell(gibbs, &choice, &part, target), 1, error);
+    phl_cell_draw_batch batch = {.left = node.n, .cell = node.cell, .total = node.total, .n = 1};
+    return use_cell(gibbs, s, likely->state, draw_cell(gibbs, &node, &batch, target), 1, error);
 }
 
 /* An internal subtree that occurs once, in no active slot. */
-static phl_status split_free(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng,
-                             phl_error *error)
+static phl_status draw_free(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl_rng *rng,
+                            phl_error *error)
 {
     const phl_twins *twins = &gibbs->upward->twins;
     size_t g = twins->group[s] - twins->n_leaves;
-    phl_likely_group *likely = &gibbs->likely.group[g];
-    if (likely->met < PHL_LIKELY_AFTER) {
+    phl_likely_outcome *likely = &gibbs->likely.group[g];
+    if (likely->met < PHL_LIKELY_OUTCOME_AFTER) {
         likely->met++;
-        return split_lone(gibbs, s, pair, rng, error);
+        return draw_lone(gibbs, s, pair, rng, error);
     }
-    if (likely->met == PHL_LIKELY_AFTER) {
+    if (likely->met == PHL_LIKELY_OUTCOME_AFTER) {
         likely->met++;
-        phl_likely_make(&gibbs->likely, &gibbs->choices, s, g, rng);
+        phl_likely_outcome_make(&gibbs->likely, &gibbs->cell_draw, s, g, rng);
     }
     if (likely->run > 0) {
         likely->run--;
         return take_likely(gibbs, s, pair, likely, gibbs->likely.block + g * twins->n_slots, error);
     }
-    likely->run = phl_likely_run(likely->odd, rng);
+    likely->run = phl_likely_outcome_run(likely->odd, rng);
     return take_other(gibbs, s, pair, likely, rng, error);
 }
 
 /* One that occurs more often. */
-static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
+static phl_status draw_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     const phl_forest *forest = gibbs->index->forest;
@@ -472,10 +474,10 @@ static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_
     uint32_t end = state.one == PHL_MANY ? (uint32_t)c : state.one + 1;
     int32_t label = forest->label[s];
     bool leaf = forest->leaf_slot[s] != 0;
-    phl_choice choice;
+    phl_cell_draw_node node;
     phl_status status = PHL_OK;
     if (!leaf) {
-        phl_choice_open(&gibbs->choices, s, &choice);
+        phl_cell_draw_open(&gibbs->cell_draw, s, &node);
     }
     for (uint32_t j = first; status == PHL_OK && j < end; j++) {
         int64_t n = state.one == PHL_MANY ? state.count[j] : state.n;
@@ -485,23 +487,23 @@ static phl_status split_subtree(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_
         if (leaf) {
             gibbs->counts.prior[phl_leaf_row(params, forest->leaf_slot[s]) * c + j] += n;
         } else if (n > 0) {
-            status = divide_cells(gibbs, s, &choice, j, n, rng, error);
+            status = divide_cells(gibbs, s, &node, j, n, rng, error);
         }
     }
     return status;
 }
 
-static phl_status split_any(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
+static phl_status draw_any(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error *error)
 {
-    uint32_t pair = gibbs->rows->lone_pair[s];
+    uint32_t pair = gibbs->pairs->lone_pair[s];
     if (pair == PHL_NOT_LONE) {
-        return split_subtree(gibbs, s, rng, error);
+        return draw_subtree(gibbs, s, rng, error);
     }
     bool active =
         pair != PHL_NO_PAIR && gibbs->params->mode_of_slot[gibbs->index->pair_row[pair] + 1] != 0;
     return active || gibbs->params->soft || gibbs->index->forest->leaf_slot[s] != 0
-               ? split_lone(gibbs, s, pair, rng, error)
-               : split_free(gibbs, s, pair, rng, error);
+               ? draw_lone(gibbs, s, pair, rng, error)
+               : draw_free(gibbs, s, pair, rng, error);
 }
 
 /* share[a][z][q]: 1 if state q is in block z of mode a, soft: kappa. */
@@ -545,10 +547,10 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
         status = phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, most, sizeof *gibbs->drawn, error);
     }
     if (status == PHL_OK) {
-        status = phl_choices_prepare(&gibbs->choices, gibbs->upward, error);
+        status = phl_cell_draw_prepare(&gibbs->cell_draw, gibbs->upward, error);
     }
     if (status == PHL_OK) {
-        status = phl_likely_prepare(&gibbs->likely, gibbs->upward, error);
+        status = phl_likely_outcome_prepare(&gibbs->likely, gibbs->upward, error);
     }
     if (status == PHL_OK) {
         status = phl_grow(&gibbs->pool, &gibbs->pool_capacity, pools, sizeof *gibbs->pool, error);
@@ -571,11 +573,11 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
                    (c + 1) * params->modes[a].size * sizeof *gibbs->counts.mode[a]);
         }
     }
-    phl_rows_reset(gibbs->rows);
+    phl_state_counts_reset(gibbs->state_counts);
     return PHL_OK;
 }
 
-phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error)
+phl_status phl_hidden_states_draw(phl_gibbs *gibbs, phl_error *error)
 {
     enum { STREAM = 64 }; /* subtrees that share a random stream */
     const phl_forest *forest = gibbs->index->forest;
@@ -592,12 +594,12 @@ phl_status phl_gibbs_draw_states(phl_gibbs *gibbs, phl_error *error)
                                  (unsigned long long)gibbs->iteration);
     }
     phl_rng rng;
-    phl_gibbs_rng(gibbs, PHL_PURPOSE_SPLIT, UINT64_MAX, &rng);
+    phl_gibbs_rng(gibbs, PHL_PURPOSE_HIDDEN_STATES, UINT64_MAX, &rng);
     for (uint32_t s = (uint32_t)forest->n_subtrees; status == PHL_OK && s-- > 0;) {
         if (s % STREAM == STREAM - 1) {
-            phl_gibbs_rng(gibbs, PHL_PURPOSE_SPLIT, s / STREAM, &rng);
+            phl_gibbs_rng(gibbs, PHL_PURPOSE_HIDDEN_STATES, s / STREAM, &rng);
         }
-        status = split_any(gibbs, s, &rng, error);
+        status = draw_any(gibbs, s, &rng, error);
     }
     return status == PHL_OK && !gibbs->params->soft ? phl_partitions_count(gibbs->partitions, error)
                                                     : status;

@@ -1,5 +1,5 @@
-/* seed.h - one chain of the sampler of the paper (Castellana & Bacciu 2019, Algorithms 1-3), for
- * comparison with the blocked sampler of gibbs.h.
+/* paper_sampler.h - one chain of the sampler of the paper (Castellana & Bacciu 2019, Algorithms
+ * 1-3), for comparison with the blocked sampler of gibbs.h.
  *
  * THIS SAMPLER DOES NOT LEAVE THE POSTERIOR INVARIANT.  It exists to reproduce the figures of the
  * paper and their spread; to learn a model use the blocked sampler.  Where it departs from a proper
@@ -27,31 +27,31 @@
  *
  * The paper: T0 = 20, m0 = 5 for classification, T0 = 10, m0 = 20 for labelling, Lmin = 1.
  */
-#ifndef PHL_GIBBS_SEED_H
-#define PHL_GIBBS_SEED_H
+#ifndef PHL_GIBBS_PAPER_SAMPLER_H
+#define PHL_GIBBS_PAPER_SAMPLER_H
 
 #include "gibbs/gibbs.h"
 
-#define PHL_SEED_NONE UINT32_MAX
+#define PHL_PAPER_SAMPLER_NONE UINT32_MAX
 
 /* An occurrence of a node. */
-typedef struct phl_seed_node {
+typedef struct phl_paper_sampler_node {
     uint32_t parent;    /* number of the parent; of no use at a root */
-    uint32_t eligible;  /* number of its slot among the eligible ones; PHL_SEED_NONE for a root and
-                           for slots that cannot be active: it tells its parent nothing */
-    uint32_t leaf_row;  /* row of pi; PHL_SEED_NONE: internal */
+    uint32_t eligible;  /* number of its slot among the eligible ones; PHL_PAPER_SAMPLER_NONE for a
+                           root and  for slots that cannot be active: it tells its parent nothing */
+    uint32_t leaf_row;  /* row of pi; PHL_PAPER_SAMPLER_NONE: internal */
     uint32_t label_row; /* row of b */
-} phl_seed_node;
+} phl_paper_sampler_node;
 
-typedef struct phl_seed {
-    phl_index *index;
-    phl_gibbs *gibbs; /* parameters, partitions, counts, lambda0, iteration and the figures of the
-                         iteration done last, all as in the blocked sampler; its rows stay empty */
-    size_t n_nodes, n_trees; /* occurrences; weights written out */
-    size_t *first;           /* [n_trees + 1] nodes of a tree, in pre-order */
-    phl_seed_node *nodes;    /* [n_nodes] */
-    uint32_t *state;         /* [n_nodes] Q */
-    uint32_t *cell;          /* [n_nodes] z of the children as a row of the core; 0 at a leaf */
+typedef struct phl_paper_sampler {
+    phl_gibbs
+        *gibbs; /* parameters, partitions, counts, lambda0, iteration and the figures of the
+                   iteration done last, all as in the blocked sampler; its portions stay empty */
+    size_t n_nodes, n_trees;       /* occurrences; weights written out */
+    size_t *first;                 /* [n_trees + 1] nodes of a tree, in pre-order */
+    phl_paper_sampler_node *nodes; /* [n_nodes] */
+    uint32_t *state;               /* [n_nodes] Q */
+    uint32_t *cell; /* [n_nodes] z of the children as a row of the core; 0 at a leaf */
     uint64_t trees_tried, trees_taken; /* proposals of step 1, in all iterations */
     uint64_t sizes_tried, sizes_taken; /* of step 2; by their first move also in gibbs->partitions,
                                           as split and merged */
@@ -63,25 +63,25 @@ typedef struct phl_seed {
     uint32_t *old_size;             /* [E] partitions to go back to in step 2 */
     uint32_t *old_block;            /* [E][C + 1] */
     double *weights;                /* [C] */
-} phl_seed;
+} phl_paper_sampler;
 
 /* A chain at its start: two blocks in one random eligible slot (or in slots_min of them), as in the
  * blocked sampler; all tables drawn from their priors ("we use flat priors to generate the initial
  * probability distribution"), and Q drawn from them from the leaves to the root as in step 1.  From
  * uniform tables, the start of the blocked sampler, the chain does better than the paper's.
- * The forest, with trees of one class, and label_row are borrowed. */
-phl_status phl_seed_create(const phl_forest *forest, const uint32_t *label_row, uint32_t states,
-                           uint32_t slots, uint32_t labels, const phl_gibbs_options *options,
-                           phl_seed **seed, phl_error *error);
-void phl_seed_free(phl_seed *seed);
+ * The pairs, of trees of one class, and label_row are borrowed. */
+phl_status phl_paper_sampler_create(const phl_slot_pairs *pairs, const uint32_t *label_row,
+                                    uint32_t states, uint32_t labels,
+                                    const phl_gibbs_options *options, phl_paper_sampler **sampler,
+                                    phl_error *error);
+void phl_paper_sampler_free(phl_paper_sampler *sampler);
 
-/* One iteration. */
-phl_status phl_seed_step(phl_seed *seed, phl_error *error);
+/* One iteration, at a temperature of 1 or more. */
+phl_status phl_paper_sampler_step(phl_paper_sampler *sampler, double temperature, phl_error *error);
 
-/* Go on from a checkpoint: the parameters (copied) and log lambda0 [C] after `iteration`
- * iterations, and Q [n_nodes].  What follows is what followed then. */
-phl_status phl_seed_resume(phl_seed *seed, const phl_params *params, const double *log_lambda0,
-                           double alpha, double alpha0, const uint32_t *state, uint64_t iteration,
-                           phl_error *error);
+/* Put a new chain where another one was, hard, with Q [n_nodes].  Nothing of the state is kept;
+ * what follows is what followed then. */
+phl_status phl_paper_sampler_restore(phl_paper_sampler *sampler, const phl_chain_state *state,
+                                     const uint32_t *hidden, phl_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* kernel.c - the partition moves on small data; see kernel.h. */
-#include "kernel.h"
+/* small_moves.c - the partition moves on small data; see small_moves.h. */
+#include "small_moves.h"
 
 #include <math.h>
 #include <string.h>
@@ -430,16 +430,18 @@ void make_real(real *r, const space *s)
     for (uint32_t j = 0; j < p->states; j++) {
         log_lambda0[j] = log(p->lambda0[j]);
     }
-    must(phl_rows_create(r->index, p->states, 0.0, &r->rows, error));
-    must(phl_partitions_create(r->rows, &prior, &r->partitions, error));
+    must(phl_slot_pairs_create(r->index, 0.0, &r->pairs, error));
+    must(phl_state_counts_create(r->pairs, p->states, &r->counts, error));
+    must(phl_partitions_create(r->counts, &prior, &r->partitions, error));
     must(phl_partitions_set_base(r->partitions, p->alpha, log_lambda0, error));
-    assert_int_equal(r->rows->n_eligible, p->slots);
+    assert_int_equal(r->pairs->n_eligible, p->slots);
 }
 
 void free_real(real *r)
 {
     phl_partitions_free(r->partitions);
-    phl_rows_free(r->rows);
+    phl_state_counts_free(r->counts);
+    phl_slot_pairs_free(r->pairs);
     phl_index_free(r->index);
     phl_forest_free(r->forest);
 }
@@ -468,13 +470,13 @@ void set_state(real *r, size_t state, bool apart, phl_rng *rng)
             r->partitions->block[e * s->values + q] = (s->partition[number][q] + turn) % k;
         }
     }
-    phl_rows_reset(r->rows);
-    memset(r->rows->value, 0, r->index->n_pairs * p->states * sizeof *r->rows->value);
+    phl_state_counts_reset(r->counts);
+    memset(r->counts->value, 0, r->index->n_pairs * p->states * sizeof *r->counts->value);
     for (size_t i = 0; i < p->n_nodes; i++) {
         for (uint32_t e = 0; e < p->slots; e++) {
             if (r->pair[i][e] != PHL_NO_PAIR) {
-                r->rows->value[r->pair[i][e] * p->states + p->nodes[i].value[e]]++;
-                phl_rows_tell(r->rows, r->pair[i][e]);
+                r->counts->value[r->pair[i][e] * p->states + p->nodes[i].value[e]]++;
+                phl_state_counts_tell(r->counts, r->pair[i][e]);
             }
         }
         int64_t n = 0;
@@ -485,8 +487,8 @@ void set_state(real *r, size_t state, bool apart, phl_rng *rng)
             done[k] = done[k] || (same && k > i);
         }
         if (n > 0) {
-            must(
-                phl_rows_add(r->rows, r->subtree[i], p->nodes[i].state, real_cell(r, i), n, error));
+            must(phl_state_counts_add(r->counts, r->subtree[i], p->nodes[i].state, real_cell(r, i),
+                                      n, error));
         }
     }
     must(phl_partitions_count(r->partitions, error));
@@ -508,22 +510,22 @@ void call_move(real *r, move kind, uint32_t e, uint32_t value, double temperatur
                bool closes, phl_rng *rng)
 {
     if (kind != CARRY && opens) {
-        must(phl_partitions_open(r->partitions, e, rng, error));
+        must(phl_partition_slot_open(r->partitions, e, rng, error));
     }
     switch (kind) {
     case REASSIGN:
-        must(phl_partitions_reassign(r->partitions, value, temperature, rng, error));
+        must(phl_partition_reassign(r->partitions, value, temperature, rng, error));
         break;
     case SPLIT_MERGE:
-        must(phl_partitions_split_merge(r->partitions, temperature, rng, error));
+        must(phl_partition_split_merge(r->partitions, temperature, rng, error));
         break;
     case CARRY:
     default:
-        must(phl_partitions_carry(r->partitions, temperature, rng, error));
+        must(phl_partition_carry(r->partitions, temperature, rng, error));
         break;
     }
     if (kind != CARRY && closes) {
-        must(phl_partitions_close(r->partitions, rng, error));
+        must(phl_partition_slot_close(r->partitions, rng, error));
     }
     const char *fault = closes ? partitions_fault(r->partitions) : NULL;
     if (fault != NULL) {

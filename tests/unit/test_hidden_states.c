@@ -1,5 +1,5 @@
-/* test_gibbs_split.c - hidden states drawn by count splitting have the law of states drawn node by
- * node.
+/* test_hidden_states.c - hidden states drawn as counts that are divided have the law of states
+ * drawn node by node.
  *
  *  - the counts drawn for a small forest with repeated trees against all states of its nodes,
  * listed; who has which child is dealt slot by slot by opening it;
@@ -165,7 +165,7 @@ static void exact_law(void **state)
             key k;
             memset(&k, 0, sizeof k);
             gibbs->iteration = (uint64_t)i;
-            must(phl_gibbs_draw_states(gibbs, error));
+            must(phl_hidden_states_draw(gibbs, error));
             for (uint32_t s = 0; s < sizeof k.state / sizeof *k.state; s++) {
                 for (uint32_t j = 0; j < TINY_STATES; j++) {
                     k.state[s][j] = phl_gibbs_count(gibbs, s, j);
@@ -304,7 +304,7 @@ static void many_occurrences(void **state)
         for (size_t i = 0; i < draws; i++) {
             int64_t joint[3 * 4], count[MOST_JOINT];
             gibbs->iteration = i;
-            must(phl_gibbs_draw_states(gibbs, error));
+            must(phl_hidden_states_draw(gibbs, error));
             open_slot(gibbs, 0, &rng, joint);
             for (size_t j = 0; j < c * c; j++) {
                 count[j] = joint[j / c * (c + 1) + j % c];
@@ -408,11 +408,11 @@ static void count_cells(const phl_gibbs *gibbs, uint32_t root, int64_t *count)
         return;
     }
     memset(count, 0, WIDE_CELLS * c * sizeof *count);
-    for (size_t r = 0; r < gibbs->rows->n_rows; r++) {
-        const phl_row *row = &gibbs->rows->row[r];
-        if (row->subtree == root) {
-            assert_int_equal(count[row->cell * c + row->state], 0); /* no two rows alike */
-            count[row->cell * c + row->state] = row->n;
+    for (size_t r = 0; r < gibbs->state_counts->n_portions; r++) {
+        const phl_portion *portion = &gibbs->state_counts->portion[r];
+        if (portion->subtree == root) {
+            assert_int_equal(count[portion->cell * c + portion->state], 0); /* no two rows alike */
+            count[portion->cell * c + portion->state] = portion->n;
         }
     }
 }
@@ -448,7 +448,7 @@ static void several_slots(void **state)
         for (size_t i = 0; i < draws; i++) {
             int64_t count[WIDE_CELLS * WIDE_STATES];
             gibbs->iteration = i;
-            must(phl_gibbs_draw_states(gibbs, error));
+            must(phl_hidden_states_draw(gibbs, error));
             count_cells(gibbs, forest->tree_root[0], count);
             for (size_t v = 0; v < WIDE_VIEWS; v += step) {
                 int64_t seen[MOST_SEEN] = {0};
@@ -597,12 +597,13 @@ static void twins_once(void **state)
         size_t outcome[TWINS], code = 0, skewed = i % 2;
         copy_tables(params[skewed], gibbs->params);
         gibbs->iteration = i;
-        must(phl_gibbs_draw_states(gibbs, error));
-        assert_int_equal(gibbs->rows->n_rows, TWINS);
+        must(phl_hidden_states_draw(gibbs, error));
+        assert_int_equal(gibbs->state_counts->n_portions, TWINS);
         for (size_t t = 0; t < TWINS; t++) {
-            const phl_row *row =
-                &gibbs->rows->row[phl_rows_first(gibbs->rows, forest->tree_root[t])];
-            outcome[t] = row->cell * TWIN_STATES + row->state;
+            const phl_portion *portion =
+                &gibbs->state_counts
+                     ->portion[phl_state_counts_first(gibbs->state_counts, forest->tree_root[t])];
+            outcome[t] = portion->cell * TWIN_STATES + portion->state;
             code = 2 * code + (outcome[t] % 5 < 2);
         }
         for (size_t t = 1; t < TWINS; t++) {
@@ -624,35 +625,35 @@ static void twins_once(void **state)
 /* ---- What cells are drawn from
  * ------------------------------------------------------------------------ */
 
-/* The choices of s in state j follow from each other and from the core. */
-static void check_choice(const phl_upward *upward, const phl_choice *choice, uint32_t j)
+/* The sums a cell is drawn from in state j follow from each other and from the core. */
+static void check_sums(const phl_upward *upward, const phl_cell_draw_node *node, uint32_t j)
 {
     const phl_params *params = upward->params;
     size_t c = params->states, count = 1;
-    for (size_t i = 0; i < choice->n; i++) {
-        count *= choice->slot[i].mode->size;
+    for (size_t i = 0; i < node->n; i++) {
+        count *= node->slot[i].axis->size;
     }
     for (size_t number = 0; number < count; number++) {
-        size_t at = 0, cell = choice->cell, rest = number;
-        double sum = choice->total;
-        for (size_t i = choice->n; i-- > 0;) {
-            const phl_choice_slot *slot = &choice->slot[i];
+        size_t at = 0, cell = node->cell, rest = number;
+        double sum = node->total;
+        for (size_t i = node->n; i-- > 0;) {
+            const phl_cell_draw_slot *slot = &node->slot[i];
             double added = 0.0;
-            for (size_t z = 0; z < slot->mode->size; z++) {
+            for (size_t z = 0; z < slot->axis->size; z++) {
                 added += slot->m[z] * slot->rest[at + z * slot->step];
             }
             check_close(added, sum, 1e-14);
-            size_t z = rest % slot->mode->size;
-            rest /= slot->mode->size;
+            size_t z = rest % slot->axis->size;
+            rest /= slot->axis->size;
             at += z * slot->step;
-            cell += z * slot->mode->stride;
+            cell += z * slot->axis->stride;
             sum = slot->rest[at];
         }
         check_close(sum, params->core[cell * c + j], 0.0);
     }
 }
 
-/* With little room choices are made again and again: to the bit as when all are kept. */
+/* With little room these sums are made again and again: to the bit as when all are kept. */
 static void little_room(void **state)
 {
     (void)state;
@@ -676,32 +677,32 @@ static void little_room(void **state)
                                    ROWS_PLAIN);
         }
         prepared p = prepare(forest, &forest->labels, params, 1);
-        phl_choices all = {0}, few = {0};
-        phl_choice kept, again;
-        must(phl_choices_prepare(&all, p.upward, error));
-        must(phl_choices_prepare(&few, p.upward, error));
+        phl_cell_draw all = {0}, few = {0};
+        phl_cell_draw_node kept, again;
+        must(phl_cell_draw_prepare(&all, p.upward, error));
+        must(phl_cell_draw_prepare(&few, p.upward, error));
         few.limit = 2 * few.most;
         uint32_t leaves = (uint32_t)p.upward->twins.n_leaves;
         for (int i = 0; i < 2000; i++) {
             uint32_t s = leaves + random_below(&rng, (uint32_t)forest->n_subtrees - leaves);
             uint32_t j = random_below(&rng, params->states);
-            phl_choice_open(&all, s, &kept);
-            phl_choice_open(&few, s, &again);
-            phl_choice_state(&all, &kept, j);
-            phl_choice_state(&few, &again, j);
-            check_choice(p.upward, &kept, j);
+            phl_cell_draw_open(&all, s, &kept);
+            phl_cell_draw_open(&few, s, &again);
+            phl_cell_draw_in_state(&all, &kept, j);
+            phl_cell_draw_in_state(&few, &again, j);
+            check_sums(p.upward, &kept, j);
             assert_true(few.used <= few.limit);
             assert_int_equal(kept.n, again.n);
             for (size_t a = 0; a < kept.n; a++) {
-                size_t cells = kept.slot[a].step * kept.slot[a].mode->size;
+                size_t cells = kept.slot[a].step * kept.slot[a].axis->size;
                 assert_int_equal(kept.slot[a].step, again.slot[a].step);
                 for (size_t at = 0; kept.n > 1 && at < cells; at++) {
                     assert_true(kept.slot[a].rest[at] == again.slot[a].rest[at]);
                 }
             }
         }
-        phl_choices_clear(&all);
-        phl_choices_clear(&few);
+        phl_cell_draw_clear(&all);
+        phl_cell_draw_clear(&few);
         unprepare(&p);
         phl_params_free(params);
     }
@@ -715,5 +716,5 @@ int main(void)
         cmocka_unit_test(several_slots), cmocka_unit_test(twins_once),
         cmocka_unit_test(little_room),
     };
-    return cmocka_run_group_tests_name("gibbs_split", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("hidden_states", tests, NULL, NULL);
 }

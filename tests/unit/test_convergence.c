@@ -1,4 +1,4 @@
-/* test_diagnostics.c - R-hat, ESS and MCSE against the R package `posterior`, on stored chains
+/* test_convergence.c - R-hat, ESS and MCSE against the R package `posterior`, on stored chains
  * (tests/oracle/posterior_reference.R), and the transform they rest on.
  */
 #include <math.h>

@@ -1,7 +1,7 @@
-/* test_partition_kernel.c - the partition moves against their exact transition matrices.
+/* test_partition_moves.c - the partition moves against their exact transition matrices.
  *
- * On data small enough to list every state (kernel.h), the matrix P of every move is written down
- * from its definition, and
+ * On data small enough to list every state (small_moves.h), the matrix P of every move is written
+ * down from its definition, and
  *  - pi P = pi to 1e-12 in total;
  *  - the real move, started from every state a hundred times and more, over 10^6 times in all, ends
  * where its row of P says: chi-square over all starts, failing by chance with probability 1e-6 for
@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernel.h"
 #include "models.h"
+#include "small_moves.h"
 #include "world.h"
 
 #define SEED 20250802u
@@ -249,5 +249,5 @@ int main(void)
         cmocka_unit_test(fixed_sizes),
         cmocka_unit_test(enough),
     };
-    return cmocka_run_group_tests_name("partition_kernel", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("partition_moves", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_seed.c - the sampler of the paper: its counts are those of its states, partitions stay
- * within their confines, steps 1 and 2 follow the laws of Algorithms 1 and 2, a chain is a function
- * of its seed and goes on from a checkpoint as if nothing had happened.
+/* test_paper_sampler.c - the sampler of the paper: its counts are those of its states, partitions
+ * stay within their confines, steps 1 and 2 follow the laws of Algorithms 1 and 2, a chain is a
+ * function of its seed and goes on from a checkpoint as if nothing had happened.
  *
  * Random numbers from SEED and fixed chains: the frequencies compared with laws never change, so a
  * test that passes once passes always.
@@ -10,8 +10,8 @@
 
 #include "base/memory.h"
 #include "check.h"
-#include "gibbs/seed.h"
-#include "gibbs/seed_state.h"
+#include "gibbs/paper_sampler.h"
+#include "gibbs/paper_sampler_state.h"
 #include "models.h"
 
 #define SEED 2019
@@ -28,10 +28,7 @@ static phl_gibbs_options usual_options(uint64_t seed)
         .beta = 1,
         .gamma = 1,
         .delta = 1,
-        .slot_support = 0.01,
         .prior = {.phi = 0.5, .slots_min = 1, .slots_max = 3, .core_max = 1 << 20},
-        .anneal_start = 10,
-        .anneal_end = 10,
         .seed = seed,
         .threads = 1,
     };
@@ -57,8 +54,10 @@ static phl_forest *random_forest(phl_rng *rng, uint32_t slots, uint32_t labels, 
 /* A chain on a forest, with what it borrows. */
 struct chain {
     phl_forest *forest;
+    phl_index *index;
+    phl_slot_pairs *pairs;
     uint32_t *label_row;
-    phl_seed *seed;
+    phl_paper_sampler *sampler;
 };
 
 static struct chain start_chain(phl_forest *forest, uint32_t states, uint32_t slots,
@@ -66,25 +65,46 @@ static struct chain start_chain(phl_forest *forest, uint32_t states, uint32_t sl
 {
     struct chain chain = {.forest = forest};
     must(phl_map_labels(forest, &forest->labels, &chain.label_row, error));
-    must(phl_seed_create(forest, chain.label_row, states, slots, (uint32_t)forest->labels.count,
-                         options, &chain.seed, error));
+    must(phl_index_create(forest, slots, false, &chain.index, error));
+    must(phl_slot_pairs_create(chain.index, 0.01, &chain.pairs, error));
+    must(phl_paper_sampler_create(chain.pairs, chain.label_row, states,
+                                  (uint32_t)forest->labels.count, options, &chain.sampler, error));
     return chain;
 }
 
 static void end_chain(struct chain *chain)
 {
-    phl_seed_free(chain->seed);
+    phl_paper_sampler_free(chain->sampler);
+    phl_slot_pairs_free(chain->pairs);
+    phl_index_free(chain->index);
     phl_free(chain->label_row);
     phl_forest_free(chain->forest);
+}
+
+/* One iteration, annealed from 10 in the first ten of them. */
+static void step_annealed(phl_paper_sampler *sampler)
+{
+    double done = (double)sampler->gibbs->iteration;
+    must(phl_paper_sampler_step(sampler, done < 10 ? pow(10, 1 - done / 10) : 1, error));
+}
+
+/* The chain in a state of its own making, lambda0 and Q given. */
+static void put_back(phl_paper_sampler *sampler, phl_params *params, const double *log_lambda0,
+                     const uint32_t *hidden, uint64_t iteration)
+{
+    double base[8];
+    memcpy(base, log_lambda0, params->states * sizeof *base);
+    phl_chain_state state = {iteration, params, base, 1, 1};
+    must(phl_paper_sampler_restore(sampler, &state, hidden, error));
 }
 
 /* ---- Bookkeeping -------------------------------------------------------------------------------
  */
 
-static void check_partitions(const phl_seed *seed)
+static void check_partitions(const phl_paper_sampler *sampler)
 {
-    const phl_partitions *partitions = seed->gibbs->partitions;
-    const phl_params *params = seed->gibbs->params;
+    const phl_partitions *partitions = sampler->gibbs->partitions;
+    const phl_params *params = sampler->gibbs->params;
     uint32_t values = partitions->states + 1, active = 0;
     double cells = 1;
     for (uint32_t e = 0; e < partitions->n_eligible; e++) {
@@ -102,7 +122,7 @@ static void check_partitions(const phl_seed *seed)
         if (size > 1) {
             assert_true(active < params->n_modes);
             const phl_mode *mode = &params->modes[active++];
-            assert_int_equal(mode->slot, seed->gibbs->rows->eligible[e]);
+            assert_int_equal(mode->slot, sampler->gibbs->pairs->eligible[e]);
             assert_int_equal(mode->size, size);
             assert_memory_equal(mode->block, block, values * sizeof *block);
         }
@@ -118,24 +138,24 @@ static void check_partitions(const phl_seed *seed)
 /* Counts from the forest, the states and the model, without the tables of the sampler. */
 static void check_counts(const struct chain *chain)
 {
-    const phl_seed *seed = chain->seed;
-    const phl_gibbs *gibbs = seed->gibbs;
+    const phl_paper_sampler *sampler = chain->sampler;
+    const phl_gibbs *gibbs = sampler->gibbs;
     const phl_params *params = gibbs->params;
     size_t c = params->states, labels = params->labels, node = 0, made = 0;
     int64_t *prior = must_alloc(((size_t)params->slots + 1) * c, sizeof *prior);
     int64_t *emission = must_alloc((labels + 1) * c, sizeof *emission);
     int64_t *cells = must_alloc(params->core_rows * c, sizeof *cells);
-    uint32_t(*shown)[PHL_MAX_MODES] = must_alloc(seed->n_nodes, sizeof *shown);
+    uint32_t(*shown)[PHL_MAX_MODES] = must_alloc(sampler->n_nodes, sizeof *shown);
     phl_walk *walk = NULL;
     must(phl_walk_create(chain->forest, &walk, error));
     for (size_t tree = 0; tree < chain->forest->n_trees; tree++) {
         for (int i = 0; i < (int)phl_tree_weight(chain->forest, tree); i++) {
             size_t first = node;
-            assert_int_equal(seed->first[made++], first);
+            assert_int_equal(sampler->first[made++], first);
             phl_visit visit;
             phl_error error = {0};
             for (phl_walk_start(walk, tree); phl_walk_next(walk, &visit, &error) > 0; node++) {
-                uint32_t j = seed->state[node];
+                uint32_t j = sampler->state[node];
                 assert_true(j < c);
                 for (uint32_t a = 0; a < params->n_modes; a++) {
                     shown[node][a] = params->modes[a].block[c]; /* until a child says otherwise */
@@ -155,17 +175,17 @@ static void check_counts(const struct chain *chain)
             }
         }
     }
-    assert_int_equal(made, seed->n_trees);
-    assert_int_equal(node, seed->n_nodes);
-    assert_int_equal(seed->first[made], node);
+    assert_int_equal(made, sampler->n_trees);
+    assert_int_equal(node, sampler->n_nodes);
+    assert_int_equal(sampler->first[made], node);
     for (size_t u = 0; u < node; u++) {
-        if (seed->nodes[u].leaf_row == PHL_SEED_NONE) {
+        if (sampler->nodes[u].leaf_row == PHL_PAPER_SAMPLER_NONE) {
             size_t cell = 0;
             for (uint32_t a = 0; a < params->n_modes; a++) {
                 cell = cell * params->modes[a].size + shown[u][a];
             }
-            assert_int_equal(seed->cell[u], cell);
-            cells[cell * c + seed->state[u]]++;
+            assert_int_equal(sampler->cell[u], cell);
+            cells[cell * c + sampler->state[u]]++;
         }
     }
     assert_memory_equal(prior, gibbs->counts.prior,
@@ -243,32 +263,31 @@ static void test_bookkeeping(void **state)
         uint32_t known = phl_forest_max_slot(forest);
         known = number % 7 == 0 && known > 1 ? known - 1 : known;
         struct chain chain = start_chain(forest, states, known, &options);
-        phl_gibbs *gibbs = chain.seed->gibbs;
+        phl_gibbs *gibbs = chain.sampler->gibbs;
         check_counts(&chain);
-        check_partitions(chain.seed);
+        check_partitions(chain.sampler);
         for (int step = 0; step < STEPS; step++) {
             phl_params *before = NULL;
             double base[32];
             memcpy(base, gibbs->log_lambda0, states * sizeof *base);
             double alpha = gibbs->alpha;
             must(phl_params_clone(gibbs->params, &before, error));
-            must(phl_seed_step(chain.seed, error));
+            step_annealed(chain.sampler);
             must(phl_params_check(gibbs->params, error));
-            check_partitions(chain.seed);
+            check_partitions(chain.sampler);
             check_counts(&chain);
             check_close(gibbs->log_likelihood, log_likelihood(&chain, before), 1e-12);
             if (alpha == options.alpha) {
                 check_close(gibbs->log_joint, log_joint(gibbs, base), 1e-9);
             }
             assert_true(isfinite(gibbs->log_joint) && isfinite(gibbs->log_likelihood));
-            check_close(gibbs->temperature, step < 10 ? pow(10, 1 - step / 10.0) : 1, 1e-12);
             assert_int_equal(gibbs->iteration, step + 1);
             phl_params_free(before);
         }
-        assert_int_equal(chain.seed->trees_tried, chain.seed->n_trees * STEPS);
-        assert_true(chain.seed->sizes_tried <= STEPS);
-        taken += chain.seed->trees_taken;
-        sizes += chain.seed->sizes_taken;
+        assert_int_equal(chain.sampler->trees_tried, chain.sampler->n_trees * STEPS);
+        assert_true(chain.sampler->sizes_tried <= STEPS);
+        taken += chain.sampler->trees_taken;
+        sizes += chain.sampler->sizes_taken;
         end_chain(&chain);
     }
     assert_true(taken > 0 && sizes > 0);
@@ -287,8 +306,6 @@ static struct chain small_chain(phl_params **params, uint64_t number)
     add_tree(builder, &form, names, 1, NULL);
     phl_gibbs_options options = usual_options(number);
     options.prior.fixed = sizes;
-    options.anneal_start = 4;
-    options.anneal_end = UINT64_MAX; /* T = 4 all along */
     struct chain chain = start_chain(finish_forest(builder), 2, 2, &options);
     uint32_t block[] = {0, 1, 1};
     phl_mode mode = {.slot = 1, .size = 2, .block = block};
@@ -332,9 +349,9 @@ static void test_states_law(void **unused)
         check_close(total, 1, 1e-12);
         int64_t counts[8] = {0};
         for (uint64_t i = 0; i < DRAWS; i++) {
-            must(phl_seed_resume(chain.seed, params, log_lambda0, 1, 1, from, i, error));
-            must(phl_seed_step(chain.seed, error));
-            const uint32_t *q = chain.seed->state;
+            put_back(chain.sampler, params, log_lambda0, from, i);
+            must(phl_paper_sampler_step(chain.sampler, 4.0, error));
+            const uint32_t *q = chain.sampler->state;
             counts[q[0] | q[1] << 1 | q[2] << 2]++;
         }
         for (unsigned to = 0; to < 8; to++) {
@@ -367,17 +384,17 @@ static unsigned which_partition(const uint32_t *block)
 }
 
 /* log L(k) p(k) of a partition of the only eligible slot, from the states. */
-static double paper_score(const phl_seed *seed, const uint32_t *states, unsigned p,
+static double paper_score(const phl_paper_sampler *sampler, const uint32_t *states, unsigned p,
                           const double *base, double phi)
 {
     int64_t counts[3][2] = {{0}};
-    for (size_t u = 0; u < seed->n_nodes; u++) {
+    for (size_t u = 0; u < sampler->n_nodes; u++) {
         uint32_t value = 2;
-        for (size_t child = u + 1; child < seed->n_nodes; child++) {
-            bool mine = seed->nodes[child].parent == u && seed->nodes[child].eligible == 0;
+        for (size_t child = u + 1; child < sampler->n_nodes; child++) {
+            bool mine = sampler->nodes[child].parent == u && sampler->nodes[child].eligible == 0;
             value = mine ? states[child] : value;
         }
-        if (seed->nodes[u].leaf_row == PHL_SEED_NONE) {
+        if (sampler->nodes[u].leaf_row == PHL_PAPER_SAMPLER_NONE) {
             counts[partition_of[p][value]][states[u]]++;
         }
     }
@@ -409,9 +426,9 @@ static void test_sizes_law(void **unused)
     options.prior.slots_min = 0;
     options.prior.slots_max = 1;
     struct chain chain = start_chain(finish_forest(builder), 2, 1, &options);
-    phl_seed *seed = chain.seed;
-    uint32_t *states = must_alloc(seed->n_nodes, sizeof *states);
-    for (size_t u = 0; u < seed->n_nodes; u++) {
+    phl_paper_sampler *sampler = chain.sampler;
+    uint32_t *states = must_alloc(sampler->n_nodes, sizeof *states);
+    for (size_t u = 0; u < sampler->n_nodes; u++) {
         states[u] = random_below(&rng, 2);
     }
     const double base[] = {0.3, 0.7}, log_lambda0[] = {log(0.3), log(0.7)};
@@ -419,17 +436,17 @@ static void test_sizes_law(void **unused)
         /* round 5 on: at least one active slot, so a slot that is merged away is split again */
         bool confined = round >= 5;
         unsigned from = confined ? round - 4 : round;
-        seed->gibbs->partitions->prior.slots_min = confined;
+        sampler->gibbs->partitions->prior.slots_min = confined;
         uint32_t block[3];
         memcpy(block, partition_of[from], sizeof block);
         phl_mode mode = {.slot = 1, .size = size_of[from], .block = block};
         phl_params *params = NULL;
         must(phl_params_create(PHL_TF, 2, 1, 2, &mode, size_of[from] > 1, 0, &params, error));
         random_tables(&rng, ROWS_PLAIN, params);
-        must(phl_seed_resume(seed, params, log_lambda0, 1, 1, states, 0, error));
+        put_back(sampler, params, log_lambda0, states, 0);
         double expected[5] = {0}, score[5];
         for (unsigned p = 0; p < 5; p++) {
-            score[p] = paper_score(seed, states, p, base, phi);
+            score[p] = paper_score(sampler, states, p, base, phi);
         }
         /* from one block to each pair of blocks, from three blocks likewise; from two blocks up or
          * down by a coin */
@@ -444,12 +461,11 @@ static void test_sizes_law(void **unused)
         }
         int64_t counts[5] = {0};
         for (uint64_t i = 0; i < DRAWS; i++) {
-            must(phl_seed_resume(seed, params, log_lambda0, 1, 1, states, i, error));
-            seed->gibbs->temperature = temperature;
-            must(phl_seed_draw_sizes(seed, error));
-            unsigned to = which_partition(seed->gibbs->partitions->block);
+            put_back(sampler, params, log_lambda0, states, i);
+            must(phl_paper_sampler_sizes_draw(sampler, temperature, error));
+            unsigned to = which_partition(sampler->gibbs->partitions->block);
             assert_true(to < 5);
-            assert_int_equal(size_of[to], seed->gibbs->partitions->size[0]);
+            assert_int_equal(size_of[to], sampler->gibbs->partitions->size[0]);
             counts[to]++;
         }
         for (unsigned to = 0; to < 5; to++) {
@@ -473,10 +489,10 @@ static void test_no_slots(void **state)
     options.prior.fixed = sizes;
     struct chain chain = start_chain(random_forest(&rng, 3, 2, false), 3, 3, &options);
     for (int step = 0; step < STEPS; step++) {
-        must(phl_seed_step(chain.seed, error));
+        step_annealed(chain.sampler);
     }
-    assert_int_equal(chain.seed->trees_taken, chain.seed->trees_tried);
-    assert_int_equal(chain.seed->sizes_tried, 0);
+    assert_int_equal(chain.sampler->trees_taken, chain.sampler->trees_tried);
+    assert_int_equal(chain.sampler->sizes_tried, 0);
     end_chain(&chain);
 }
 
@@ -488,15 +504,13 @@ static void test_confines(void **state)
     phl_rng_init(&rng, SEED, 5, 0, 0, 0);
     phl_gibbs_options options = usual_options(3);
     options.prior.slots_max = 1;
-    options.anneal_start = 1e6;
-    options.anneal_end = UINT64_MAX;
     struct chain chain = start_chain(random_forest(&rng, 3, 2, false), 4, 3, &options);
-    const phl_partitions *partitions = chain.seed->gibbs->partitions;
+    const phl_partitions *partitions = chain.sampler->gibbs->partitions;
     uint32_t seen[3] = {0, 0, 0}, largest = 0, undone = 0, total = 4;
     for (int step = 0; step < 500; step++) {
         uint64_t split = partitions->split.changed;
         uint32_t before = total;
-        must(phl_seed_step(chain.seed, error));
+        must(phl_paper_sampler_step(chain.sampler, 1e6, error));
         assert_int_equal(partitions->n_active, 1);
         total = 0;
         for (uint32_t e = 0; e < partitions->n_eligible; e++) {
@@ -515,7 +529,7 @@ static void test_confines(void **state)
 /* ---- A chain is a function of its seed ----------------------------------------------------------
  */
 
-static void check_same(const phl_seed *a, const phl_seed *b)
+static void check_same(const phl_paper_sampler *a, const phl_paper_sampler *b)
 {
     assert_memory_equal(a->state, b->state, a->n_nodes * sizeof *a->state);
     assert_true(a->gibbs->log_joint == b->gibbs->log_joint);
@@ -544,20 +558,22 @@ static void test_determinism(void **state)
         struct chain one = numbered_chain(number, 7, 1), two = numbered_chain(number, 7, 2);
         struct chain other = numbered_chain(number, 8, 1), later = numbered_chain(number, 7, 1);
         for (int step = 0; step < 12; step++) {
-            must(phl_seed_step(one.seed, error));
-            must(phl_seed_step(two.seed, error));
-            must(phl_seed_step(other.seed, error));
+            step_annealed(one.sampler);
+            step_annealed(two.sampler);
+            step_annealed(other.sampler);
             if (step == 5) {
-                const phl_gibbs *at = one.seed->gibbs;
-                must(phl_seed_resume(later.seed, at->params, at->log_lambda0, at->alpha, at->alpha0,
-                                     one.seed->state, at->iteration, error));
+                const phl_gibbs *at = one.sampler->gibbs;
+                phl_chain_state state_of = {at->iteration, at->params, at->log_lambda0, at->alpha,
+                                            at->alpha0};
+                must(
+                    phl_paper_sampler_restore(later.sampler, &state_of, one.sampler->state, error));
             } else if (step > 5) {
-                must(phl_seed_step(later.seed, error));
+                step_annealed(later.sampler);
             }
         }
-        check_same(one.seed, two.seed);
-        check_same(one.seed, later.seed);
-        assert_true(one.seed->gibbs->log_joint != other.seed->gibbs->log_joint);
+        check_same(one.sampler, two.sampler);
+        check_same(one.sampler, later.sampler);
+        assert_true(one.sampler->gibbs->log_joint != other.sampler->gibbs->log_joint);
         end_chain(&one);
         end_chain(&two);
         end_chain(&other);
@@ -589,10 +605,10 @@ static void test_edges(void **state)
         phl_forest *forest = finish_forest(builder);
         struct chain chain = start_chain(forest, 3, phl_forest_max_slot(forest), &options);
         for (int step = 0; step < STEPS; step++) {
-            must(phl_seed_step(chain.seed, error));
-            must(phl_params_check(chain.seed->gibbs->params, error));
-            assert_true(!isnan(chain.seed->gibbs->log_joint));
-            assert_true(!isnan(chain.seed->gibbs->log_likelihood));
+            step_annealed(chain.sampler);
+            must(phl_params_check(chain.sampler->gibbs->params, error));
+            assert_true(!isnan(chain.sampler->gibbs->log_joint));
+            assert_true(!isnan(chain.sampler->gibbs->log_likelihood));
             check_counts(&chain);
         }
         end_chain(&chain);
@@ -602,12 +618,17 @@ static void test_edges(void **state)
     phl_forest *forest = finish_forest(builder);
     phl_gibbs_options options = usual_options(1);
     uint32_t row = 0;
-    phl_seed *seed = NULL;
-    phl_error error = {0};
-    assert_int_equal(phl_seed_create(forest, &row, 2, 1, 1, &options, &seed, &error),
+    phl_paper_sampler *sampler = NULL;
+    phl_index *index = NULL;
+    phl_slot_pairs *pairs = NULL;
+    must(phl_index_create(forest, 1, false, &index, error));
+    must(phl_slot_pairs_create(index, 0.01, &pairs, error));
+    assert_int_equal(phl_paper_sampler_create(pairs, &row, 2, 1, &options, &sampler, NULL),
                      PHL_ERR_LIMIT);
-    assert_null(seed);
-    phl_seed_free(NULL);
+    assert_null(sampler);
+    phl_slot_pairs_free(pairs);
+    phl_index_free(index);
+    phl_paper_sampler_free(NULL);
     phl_forest_free(forest);
 }
 
