@@ -37,12 +37,12 @@ static int states_of(validation *v)
         if (strspn(items[i], "0123456789") == strlen(items[i]) && strlen(items[i]) < 10) {
             number = strtoul(items[i], NULL, 10);
         }
-        if (number < 1 || number > MOST_STATES) {
+        if (number < 1 || number > PHL_MOST_STATES) {
             char most[NUMBER_SIZE];
             return usage_error(v->parsed->command,
                                "option --states: found '%.100s', expected whole numbers from 1 to "
                                "%s, separated by commas",
-                               items[i], number_grouped(MOST_STATES, most));
+                               items[i], number_grouped(PHL_MOST_STATES, most));
         }
         v->states[i] = (uint32_t)number;
     }

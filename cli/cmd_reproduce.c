@@ -21,13 +21,13 @@ static uint32_t states_of(const cli_command *command, const char *text)
     if (strspn(text, "0123456789") == strlen(text) && strlen(text) < 10) {
         number = strtoul(text, NULL, 10);
     }
-    if (number >= 1 && number <= MOST_STATES) {
+    if (number >= 1 && number <= PHL_MOST_STATES) {
         return (uint32_t)number;
     }
     usage_error(command,
                 "option --states: found '%.100s', expected whole numbers from 1 to %s, separated "
                 "by commas",
-                text, number_grouped(MOST_STATES, most));
+                text, number_grouped(PHL_MOST_STATES, most));
     return 0;
 }
 

@@ -48,6 +48,7 @@ static int resume(const cli_arguments *parsed, const char *path, const phl_fores
     options.iterations = (size_t)arguments_integer(parsed, "iterations");
     options.forest = forest;
     options.checkpoint_seconds = arguments_real(parsed, "checkpoint");
+    options.memory_limit = arguments_size(parsed, "memory-limit");
     options.progress = progress_training;
     options.report = progress_report;
     options.cancel = interrupt_asked;
@@ -94,7 +95,7 @@ static const cli_option resume_rows[] = {
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 1,
-     .most = 1000000000,
+     .most = PHL_MOST_ITERATIONS,
      .fallback_note = "as it was begun",
      .help = "go on to N iterations in all, also with a run that is finished"},
     {.name = "data",
@@ -103,6 +104,7 @@ static const cli_option resume_rows[] = {
      .help = "the trees it was begun with, for a run that does not hold them; others are refused"},
     OPTION_CHECKPOINT_ROW,
     OPTION_PROGRESS_ROW,
+    OPTION_MEMORY_LIMIT_ROW,
 };
 static const option_group resume_options = {"Resuming", resume_rows,
                                             sizeof resume_rows / sizeof *resume_rows};

@@ -13,7 +13,13 @@ extern const option_group gibbs_options;    /* --warmup, --chains ... (training_
         .fallback = "30", .help = "bring RUN up to date so often; 0: after every iteration"        \
     }
 
-enum { MOST_STATES = 100000 };
+#define OPTION_MEMORY_LIMIT_ROW                                                                    \
+    {                                                                                              \
+        .name = "memory-limit", .type = OPTION_SIZE, .argument = "SIZE",                           \
+        .fallback_note = "half of the machine's memory",                                           \
+        .help = "refuse a training whose models, those of all draws, chains and classes "          \
+                "together, need more; for example 500M or 2G"                                      \
+    }
 
 typedef struct training {
     phl_train_options options; /* states and per_class are the command's to set */

@@ -504,6 +504,15 @@ typedef enum phl_sampler {
 
 #define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */
 
+/* What a training can be asked for at most; more is refused with PHL_ERR_ARGUMENT, and so is a run
+ * file that asks for more. */
+#define PHL_MOST_STATES 100000
+#define PHL_MOST_ITERATIONS 1000000000
+#define PHL_MOST_RESTARTS 1000000
+#define PHL_MOST_CHAINS 100000
+#define PHL_MOST_KEPT 1000000
+#define PHL_MOST_ACTIVE 64 /* slots */
+
 typedef struct phl_train_options {
     size_t size;   /* set by init */
     phl_kind kind; /* PHL_TF */
@@ -514,7 +523,9 @@ typedef struct phl_train_options {
     int threads;              /* 0: all cores */
     size_t iterations;        /* PHL_DEFAULT: EM 100, Gibbs 200 with the warm-up */
     const char *partition;    /* tf: JSON text [{"slot":1,"blocks":[...]}], as in show --json */
-    uint64_t memory_limit;    /* bytes of tables; 0: half of the machine's memory */
+    uint64_t memory_limit;    /* bytes of the tables of all draws, chains and classes together; 0:
+                                 half of the machine's memory, and a slot number far beyond the
+                                 number of slots that occur is refused */
     const char *command_line; /* stored in the run; may be NULL */
 
     /* EM */
@@ -587,6 +598,7 @@ typedef struct phl_resume_options {
     phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
+    uint64_t memory_limit; /* as in phl_train_options: 0 */
 } phl_resume_options;
 
 #define phl_resume_options_init(options) phl_resume_options_init_sized((options), sizeof *(options))

@@ -14,6 +14,12 @@
 void *phl_alloc(size_t count, size_t size, phl_error *error);
 void *phl_alloc_zero(size_t count, size_t size, phl_error *error);
 
+/* a * b, or SIZE_MAX when that is more: a size that no allocation gives. */
+static inline size_t phl_times(size_t a, size_t b)
+{
+    return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}
+
 /* Make *array (of elements of `size` bytes, *capacity of them) hold at least `needed` elements,
  * growing geometrically.  On failure *array and *capacity are unchanged. */
 phl_status phl_enlarge(void *array_pointer, size_t *capacity, size_t needed, size_t size,

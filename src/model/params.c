@@ -174,27 +174,37 @@ static phl_status check_modes(uint32_t states, uint32_t slots, const phl_mode *m
     return PHL_OK;
 }
 
+phl_status phl_params_limit(phl_kind kind, uint32_t states, uint32_t slots, uint64_t bytes,
+                            uint64_t memory_limit, phl_error *error)
+{
+    if ((memory_limit == 0 || bytes <= memory_limit) && bytes != UINT64_MAX) {
+        return PHL_OK;
+    }
+    return phl_raise(
+        error, PHL_ERR_LIMIT, "use fewer states or another model (sp, tf), or raise --memory-limit",
+        "a model of kind %s with %u states and %u slots needs %.3g GiB of tables, "
+        "the limit is %.3g GiB",
+        phl_kind_name(kind), states, slots, (double)bytes / 0x1p30, (double)memory_limit / 0x1p30);
+}
+
 phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
                              const phl_mode *modes, uint32_t n_modes, uint64_t memory_limit,
                              phl_params **params, phl_error *error)
 {
-    if (states < 1 || states > 100000 || slots < 1) {
+    if (states < 1 || states > PHL_MOST_STATES || slots < 1) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "%u states and %u slots: expected 1 to 100000 states, at least 1 slot",
-                         states, slots);
+                         "%u states and %u slots: expected 1 to %d states, at least 1 slot", states,
+                         slots, PHL_MOST_STATES);
     }
     phl_status status = check_modes(states, slots, modes, kind == PHL_TF ? n_modes : 0, error);
     if (status != PHL_OK) {
         return status;
     }
-    uint64_t bytes = phl_params_bytes(kind, states, slots, labels, modes, n_modes);
-    if ((memory_limit != 0 && bytes > memory_limit) || bytes == UINT64_MAX) {
-        return phl_raise(error, PHL_ERR_LIMIT,
-                         "use fewer states or another model (sp, tf), or raise --memory-limit",
-                         "a model of kind %s with %u states and %u slots needs %.3g GiB of tables, "
-                         "the limit is %.3g GiB",
-                         phl_kind_name(kind), states, slots, (double)bytes / 0x1p30,
-                         (double)memory_limit / 0x1p30);
+    status = phl_params_limit(kind, states, slots,
+                              phl_params_bytes(kind, states, slots, labels, modes, n_modes),
+                              memory_limit, error);
+    if (status != PHL_OK) {
+        return status;
     }
     phl_params *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 /* Active slots of a model: every one at least doubles the core, so more cannot be. */
-#define PHL_MAX_MODES 64
+#define PHL_MAX_MODES PHL_MOST_ACTIVE
 
 /* An active slot of tf or full: child values are seen through k blocks (hard) or mixed over them
  * (soft). */
@@ -90,6 +90,10 @@ typedef struct phl_table {
 /* Table number i, false behind the last one.  Emission has M + 1 columns, the unseen symbol last.
  */
 bool phl_params_table(const phl_params *params, size_t i, phl_table *table);
+
+/* Refuse, as phl_params_create does, a model of these bytes. */
+phl_status phl_params_limit(phl_kind kind, uint32_t states, uint32_t slots, uint64_t bytes,
+                            uint64_t memory_limit, phl_error *error);
 
 /* Bytes the tables of such a model take; UINT64_MAX when that overflows. */
 uint64_t phl_params_bytes(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,

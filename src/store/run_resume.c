@@ -323,7 +323,7 @@ static phl_status go_on(struct resumption *r, const phl_resume_options *options,
         .seconds = options->checkpoint_seconds, .restore = restore, .save = save, .context = r};
     phl_train_options train = *r->known->options;
     train.threads = options->threads;
-    train.memory_limit = UINT64_MAX; /* it fitted when it began */
+    train.memory_limit = options->memory_limit;
     train.progress = options->progress;
     train.report = options->report;
     train.cancel = options->cancel;

@@ -10,6 +10,30 @@
 #include "train/train_options.h"
 #include "train/training.h"
 
+/* Weights multiply counts of nodes and log-likelihoods, and flow downwards divided by small norms
+ * (PHL_FLOW_MAX, model/kernel.h): far below the largest double all these stay
+ * finite. */
+static phl_status check_weights(const phl_forest *forest, phl_error *error)
+{
+    double *times = NULL, nodes = 0.0;
+    if (forest->tree_weight == NULL) {
+        return PHL_OK;
+    }
+    phl_status status = phl_count_occurrences(forest, NULL, &times, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    for (size_t s = 0; s < forest->n_subtrees; s++) {
+        nodes += times[s];
+    }
+    phl_free(times);
+    return nodes <= 1e100 ? PHL_OK
+                          : phl_raise(error, PHL_ERR_LIMIT, "divide all weights by the same number",
+                                      "the weights of the trees are too large: with them there are "
+                                      "%.3g nodes, expected at most 1e100",
+                                      nodes);
+}
+
 static phl_status check_forest(const phl_forest *forest, const phl_train_options *options,
                                phl_error *error)
 {
@@ -24,7 +48,7 @@ static phl_status check_forest(const phl_forest *forest, const phl_train_options
                                 "tree %zu has no class", tree);
         }
     }
-    return PHL_OK;
+    return check_weights(forest, error);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -236,11 +260,15 @@ static phl_status prepare(phl_training *training, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
+    status = phl_training_reckon(training, error);
+    if (status != PHL_OK) {
+        return status;
+    }
     training->n_classes = training->run->n_models;
     training->n_chains = options->learner == PHL_LEARNER_EM ? options->restarts : options->chains;
     training->classes = phl_alloc_zero(training->n_classes, sizeof *training->classes, error);
-    training->tasks =
-        phl_alloc_zero(training->n_classes * training->n_chains, sizeof *training->tasks, error);
+    training->tasks = phl_alloc_zero(phl_times(training->n_classes, training->n_chains),
+                                     sizeof *training->tasks, error);
     if (training->classes == NULL || training->tasks == NULL) {
         return PHL_ERR_MEMORY;
     }
@@ -296,7 +324,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
                              .options = *options,
                              .earlier = earlier,
                              .n_earlier = n_earlier,
-                             .keeper = keeper};
+                             .keeper = keeper,
+                             .limited = options->memory_limit != 0};
     phl_mode *modes = NULL;
     uint32_t n_modes = 0;
     phl_train_options_resolve(&training.options);

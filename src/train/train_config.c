@@ -480,15 +480,18 @@ phl_status phl_train_config_record(const phl_train_options *options, const size_
 static phl_status check_restored(const phl_run *run, const phl_train_options *options,
                                  phl_error *error)
 {
-    phl_error wrong = {0};
+    static const char *const remedy = "use an undamaged copy, or train again";
+    phl_error refusal = {0};
     if (options->kind != run->kind || options->states != run->states ||
         options->per_class != run->per_class) {
-        (void)phl_raise(&wrong, PHL_ERR_SYNTAX, NULL, "its configuration is that of another run");
-    } else if (phl_train_options_check(options, &wrong) == PHL_OK) {
-        return PHL_OK;
+        return phl_raise(error, PHL_ERR_SYNTAX, remedy,
+                         "the run is damaged: its configuration is that of another run");
     }
-    return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
-                     "the run is damaged: %s", wrong.message);
+    return phl_train_options_check(options, &refusal) == PHL_OK
+               ? PHL_OK
+               : phl_raise(error, PHL_ERR_SYNTAX, remedy,
+                           "the run is damaged: its configuration is impossible: %s",
+                           refusal.message);
 }
 
 phl_status phl_train_config_restore(phl_run *run, phl_error *error)

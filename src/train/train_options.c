@@ -84,8 +84,9 @@ static phl_status check_em(const phl_train_options *options, phl_error *error)
     if (options->soft) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "soft clustering is learned by Gibbs only");
     }
-    if (options->restarts < 1) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "restarts must be at least 1");
+    if (options->restarts < 1 || options->restarts > PHL_MOST_RESTARTS) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "restarts must be from 1 to %d",
+                         PHL_MOST_RESTARTS);
     }
     if (!is_concentration(options->gamma)) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
@@ -117,13 +118,20 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
                          "annealing from %g to iteration %zu with a warm-up of %zu",
                          options->anneal_start, options->anneal_end, options->warmup);
     }
-    if (options->chains < 1 || options->keep < 1) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "chains and keep must be at least 1");
+    if (options->chains < 1 || options->chains > PHL_MOST_CHAINS || options->keep < 1 ||
+        options->keep > PHL_MOST_KEPT) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "chains must be from 1 to %d, and keep from 1 to %d", PHL_MOST_CHAINS,
+                         PHL_MOST_KEPT);
     }
     if (options->slots_min > options->slots_max) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "at least %u and at most %u active slots cannot both be",
                          options->slots_min, options->slots_max);
+    }
+    if (options->slots_max > PHL_MOST_ACTIVE) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "at most %d slots can be active",
+                         PHL_MOST_ACTIVE);
     }
     if (!(isfinite(options->phi) && options->phi >= 0.0) || !is_concentration(options->alpha) ||
         !is_concentration(options->alpha0) || !is_concentration(options->beta) ||
@@ -167,8 +175,11 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
         return phl_raise(error, PHL_ERR_ARGUMENT, "use --model tf",
                          "a model of kind %s takes no partitions", phl_kind_name(options->kind));
     }
-    if (options->states < 1 || options->iterations < 1) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "states and iterations must be at least 1");
+    if (options->states < 1 || options->states > PHL_MOST_STATES || options->iterations < 1 ||
+        options->iterations > PHL_MOST_ITERATIONS) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "states must be from 1 to %d, and iterations from 1 to %d",
+                         PHL_MOST_STATES, PHL_MOST_ITERATIONS);
     }
     return options->learner == PHL_LEARNER_EM ? check_em(options, error)
                                               : check_gibbs(options, error);

@@ -71,6 +71,7 @@ typedef struct phl_training {
     struct timespec began;
     pthread_mutex_t lock; /* one callback at a time */
     bool cancelled;       /* under the lock */
+    bool limited;         /* the memory limit is the caller's */
 } phl_training;
 
 /* One chain or restart, and what came out of it. */
@@ -122,6 +123,11 @@ void phl_task_note(const phl_task *task, const char *remedy, const char *format,
 
 phl_status phl_task_run_em(phl_task *task, phl_error *error);
 phl_status phl_task_run_gibbs(phl_task *task, phl_error *error);
+
+/* The run is made: refuse a training whose tables would take more than the memory limit, or, where
+ * that is not the caller's own, much more for slots that never occur than for those that do
+ * (train_memory.c). */
+phl_status phl_training_reckon(const phl_training *training, phl_error *error);
 
 /* phl_train for callers that keep what is reached.  `earlier` and the keeper are borrowed. */
 phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,

@@ -275,7 +275,7 @@ static const struct {
     {"\"states\":5", "\"states\":4", "its configuration is that of another run"},
     {"\"per_class\":true", "\"per_class\":false", "its configuration is that of another run"},
     {"\"warmup\":40", "\"warmup\":30", "annealing from"},
-    {"\"chains\":7", "\"chains\":0", "chains and keep must be at least 1"},
+    {"\"chains\":7", "\"chains\":0", "its configuration is impossible: chains must be from 1"},
 };
 
 /* Such a run opens, and does not say how it was trained; it cannot be resumed, and that says why.
