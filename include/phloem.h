@@ -541,7 +541,7 @@ typedef struct phl_train_options {
     size_t keep;                   /* 10 draws a chain, spread over what follows the warm-up */
     double anneal_start;           /* T0: 1, no annealing */
     size_t anneal_end;             /* m0, at most the warm-up; PHL_DEFAULT: the warm-up */
-    uint32_t slots_min, slots_max; /* active slots: 0, 5 */
+    uint32_t slots_min, slots_max; /* active slots: 0; (uint32_t)PHL_DEFAULT: 5 */
     double slot_support; /* 0.01: a slot may be active if filled in that share of internal nodes */
     uint64_t core_max;   /* cells of the core: 2^20 */
     const uint32_t *sizes; /* fixed k of slots 1, 2, ..., the rest 1; NULL: learned */

@@ -325,6 +325,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
                              .earlier = earlier,
                              .n_earlier = n_earlier,
                              .keeper = keeper,
+                             .slots_asked = options->slots_max != (uint32_t)PHL_DEFAULT &&
+                                            (keeper == NULL || keeper->restore == NULL),
                              .limited = options->memory_limit != 0};
     phl_mode *modes = NULL;
     uint32_t n_modes = 0;

@@ -91,7 +91,7 @@ static phl_status check_slots(const phl_task *task, const phl_slot_pairs *pairs,
                          options->slots_min, ldexp(1.0, (int)options->slots_min),
                          (unsigned long long)options->core_max);
     }
-    if (options->slots_max > pairs->n_eligible && options->slots_max != 5 && task->chain == 0) {
+    if (options->slots_max > pairs->n_eligible && task->training->slots_asked && task->chain == 0) {
         phl_task_note(task, NULL, "--slots-max %u: only %u slots can be active", options->slots_max,
                       pairs->n_eligible);
     }

@@ -21,7 +21,7 @@ static const phl_train_options defaults = {
     .keep = 10,
     .anneal_start = 1.0,
     .anneal_end = PHL_DEFAULT,
-    .slots_max = 5,
+    .slots_max = (uint32_t)PHL_DEFAULT,
     .slot_support = 0.01,
     .core_max = (uint64_t)1 << 20,
     .phi = 2.0,
@@ -62,6 +62,9 @@ void phl_train_options_resolve(phl_train_options *options)
     }
     if (options->anneal_end == PHL_DEFAULT) {
         options->anneal_end = options->warmup;
+    }
+    if (options->slots_max == (uint32_t)PHL_DEFAULT) {
+        options->slots_max = 5;
     }
     if (options->memory_limit == 0) {
         options->memory_limit = half_of_memory();

@@ -32,6 +32,7 @@ ssize_t __real_read(int file, void *buffer, size_t size);
 ssize_t __real_write(int file, const void *buffer, size_t size);
 int __real_fsync(int file);
 int __real_rename(const char *from, const char *to);
+int __real_renameat(int from_folder, const char *from, int to_folder, const char *to);
 int __real_close(int file);
 
 void *__wrap_malloc(size_t size);
@@ -42,6 +43,7 @@ ssize_t __wrap_read(int file, void *buffer, size_t size);
 ssize_t __wrap_write(int file, const void *buffer, size_t size);
 int __wrap_fsync(int file);
 int __wrap_rename(const char *from, const char *to);
+int __wrap_renameat(int from_folder, const char *from, int to_folder, const char *to);
 int __wrap_close(int file);
 
 static bool fails(enum failing_call call)
@@ -148,6 +150,11 @@ int __wrap_fsync(int file)
 int __wrap_rename(const char *from, const char *to)
 {
     return fails(RENAME) ? -1 : __real_rename(from, to);
+}
+
+int __wrap_renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+    return fails(RENAME) ? -1 : __real_renameat(from_folder, from, to_folder, to);
 }
 
 int __wrap_close(int file)

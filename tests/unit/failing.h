@@ -1,9 +1,10 @@
 /* failing.h - calls of the library that fail on demand.
  *
- * malloc, calloc, realloc, free, read, write, fsync, rename and close of the library are replaced
- * at link time (-Wl,--wrap); between failing_start and failing_stop one kind of them fails.  What
- * libraries allocate through the library's own functions (expat, zlib) fails too, and what SQLite
- * allocates after failing_sqlite; zstd and Jansson allocate by themselves and are left alone.
+ * malloc, calloc, realloc, free, read, write, fsync, rename, renameat and close of the library are
+ * replaced at link time (-Wl,--wrap); between failing_start and failing_stop one kind of them
+ * fails.  What libraries allocate through the library's own functions (expat, zlib) fails too, and
+ * what SQLite allocates after failing_sqlite; zstd and Jansson allocate by themselves and are left
+ * alone.
  */
 #ifndef PHL_TESTS_FAILING_H
 #define PHL_TESTS_FAILING_H
