@@ -662,6 +662,10 @@ PHL_API const char *phl_run_class_name(const phl_run *run,
                                        size_t index); /* NULL if not per class */
 PHL_API const phl_model *phl_run_model(const phl_run *run, size_t index); /* borrowed */
 PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or -1 */
+/* The options the run was trained with, every default worked out; what it points to is the run's.
+ * Those that do not shape the result (threads, callbacks, the memory limit, options of the other
+ * learner) have their defaults.  NULL when the run does not say, or not in terms known here. */
+PHL_API const phl_train_options *phl_run_options(const phl_run *run);
 /* A fact about how the run was made ("command", "version", "seed", "fingerprint", "config", ...);
  * NULL if there is none such.  Keys: docs/run-file.md. */
 PHL_API const char *phl_run_meta(const phl_run *run, const char *key);

@@ -298,7 +298,7 @@ phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool all
     if (status == PHL_OK) {
         status = note_moves(made, error);
     }
-    if (status == PHL_OK && plan->seed) {
+    if (status == PHL_OK && plan->paper) {
         status =
             say(made, false,
                 "the paper's sampler does not leave the posterior invariant: chains that agree "
