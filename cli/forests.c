@@ -290,11 +290,11 @@ int trees_close(trees_out *out, phl_status status, const phl_error *error)
     trees_abandon(out);
     const char *path = arguments_path(out->parsed, "output");
     if (status == PHL_ERR_CANCELLED) {
-        /* A file or a new folder appears only when complete. */
-        bool partial = strcmp(path, "-") == 0 || arguments_flag(out->parsed, "force");
+        /* A file appears only when complete, and so do the documents of a folder. */
+        bool partial = strcmp(path, "-") == 0;
         terminal_message(partial ? "interrupted, the output is not complete"
                                  : "interrupted, nothing was written");
-        return phl_status_exit_code(status);
+        return terminal_exit_code(status);
     }
     if (status != PHL_OK) {
         return library_error(out->parsed->command, error);

@@ -41,8 +41,8 @@ phl_status phl_sink_open(const char *path, const phl_write_options *options, phl
 
 static phl_status keep(phl_sink *sink, const phl_forest *block, phl_error *error)
 {
-    phl_status status = phl_grow(&sink->kept, &sink->kept_capacity, sink->n_kept + 1,
-                                 sizeof *sink->kept, error);
+    phl_status status =
+        phl_grow(&sink->kept, &sink->kept_capacity, sink->n_kept + 1, sizeof *sink->kept, error);
     if (status == PHL_OK) {
         status = phl_forest_concat(&block, 1, &sink->kept[sink->n_kept], error);
     }

@@ -30,7 +30,7 @@ void phl_classify_options_init_sized(phl_classify_options *options, size_t size)
 static phl_status check_per_class(const phl_run *run, phl_error *error)
 {
     if (!run->per_class) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "train again with --per-class",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "train again with " PHL_OPTION("train.per_class"),
                          "the run was not trained per class: it has one model for all trees and "
                          "cannot tell classes apart");
     }
@@ -191,7 +191,7 @@ static phl_status classify(const phl_run *run, phl_source *source,
                            phl_measures *measures, bool tell_unseen, phl_error *error)
 {
     struct classifying work = {.options = options, .each = each, .measures = measures};
-    phl_status status = phl_use_begin(&work.use, run, source, NULL, options->threads,
+    phl_status status = phl_use_begin(&work.use, run, source, NULL, NULL, options->threads,
                                       options->report, options->cancel, options->context, error);
     work.use.count_unseen = work.use.count_unseen && tell_unseen;
     if (status == PHL_OK) {

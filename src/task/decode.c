@@ -208,7 +208,8 @@ static phl_status check_draw(const struct decoding *work, phl_error *error)
         if (status == PHL_OK && work->options->draw != PHL_DEFAULT &&
             work->options->draw >= model->n_draws) {
             status = phl_raise(
-                error, PHL_ERR_ARGUMENT, NULL, "option --draw: found '%zu', but the model has %zu draw%s",
+                error, PHL_ERR_ARGUMENT, NULL,
+                "option " PHL_OPTION("decode.draw") ": found '%zu', but the model has %zu draw%s",
                 work->options->draw, model->n_draws, model->n_draws == 1 ? ", number 0" : "s");
         }
     }
@@ -236,8 +237,8 @@ phl_status phl_decode(const phl_run *run, phl_source *source, const phl_decode_o
         return status;
     }
     struct decoding work = {.options = &own, .each = each};
-    status = phl_use_begin(&work.use, run, source, own.class_name, own.threads, own.report,
-                           own.cancel, own.context, error);
+    status = phl_use_begin(&work.use, run, source, PHL_OPTION("decode.class_name"), own.class_name,
+                           own.threads, own.report, own.cancel, own.context, error);
     if (status == PHL_OK) {
         status = check_draw(&work, error);
     }

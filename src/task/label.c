@@ -291,8 +291,9 @@ phl_status phl_label(const phl_run *run, phl_source *source, const phl_label_opt
                              .measured = evaluation != NULL && own.hide > 0.0};
     status = check_options(&work, error);
     if (status == PHL_OK) {
-        status = phl_use_begin(&work.use, run, source, own.class_name, own.threads, own.report,
-                               own.cancel, own.context, error);
+        status =
+            phl_use_begin(&work.use, run, source, PHL_OPTION("label.class_name"), own.class_name,
+                          own.threads, own.report, own.cancel, own.context, error);
     }
     if (status == PHL_OK) {
         status = phl_batch_init(&work.batch, &work.use, &own, error);

@@ -382,7 +382,8 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
         phl_builder_abandon_tree(builder);
         work->rejected++;
     }
-    return phl_raise(error, PHL_ERR_LIMIT, "raise --max-nodes; or the model's trees never end",
+    return phl_raise(error, PHL_ERR_LIMIT,
+                     "raise " PHL_OPTION("sample.max_nodes") "; or the model's trees never end",
                      "tree %zu did not end within %zu nodes in any of %zu attempts", tree,
                      options->max_nodes, options->max_attempts);
 }
@@ -472,10 +473,10 @@ static void tell_rejected(const struct sampling *work)
 {
     if (work->rejected > 0) {
         phl_error note = {.status = PHL_OK};
-        (void)phl_raise(&note, PHL_OK, "raise --max-nodes to keep larger ones",
-                        "%llu tree%s thrown away for passing %zu nodes",
-                        (unsigned long long)work->rejected, work->rejected == 1 ? " was" : "s were",
-                        work->options->max_nodes);
+        (void)phl_raise(
+            &note, PHL_OK, "raise " PHL_OPTION("sample.max_nodes") " to keep larger ones",
+            "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)work->rejected,
+            work->rejected == 1 ? " was" : "s were", work->options->max_nodes);
         phl_use_note(&work->use, &note);
     }
 }
@@ -511,8 +512,8 @@ phl_status phl_sample(const phl_run *run, phl_source *shapes, const phl_sample_o
         return status;
     }
     struct sampling work = {.options = &own, .each = each};
-    status = phl_use_begin(&work.use, run, shapes, own.class_name, own.threads, own.report,
-                           own.cancel, own.context, error);
+    status = phl_use_begin(&work.use, run, shapes, PHL_OPTION("sample.class_name"), own.class_name,
+                           own.threads, own.report, own.cancel, own.context, error);
     work.use.count_unseen = false; /* labels that shapes have are not looked at */
     if (status == PHL_OK) {
         status = shapes != NULL ? sample_shapes(&work, error) : sample_whole(&work, error);

@@ -248,8 +248,8 @@ phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_opt
         return status;
     }
     struct scoring work = {.options = &own, .each = each, .nodes = own.bits || own.predictive};
-    status = phl_use_begin(&work.use, run, source, own.class_name, own.threads, own.report,
-                           own.cancel, own.context, error);
+    status = phl_use_begin(&work.use, run, source, PHL_OPTION("score.class_name"), own.class_name,
+                           own.threads, own.report, own.cancel, own.context, error);
     while (status == PHL_OK && (status = phl_use_next(&work.use, error)) == PHL_OK &&
            work.use.block != NULL) {
         status = own.every_class ? score_every(&work, error) : score_own(&work, error);

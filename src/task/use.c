@@ -17,12 +17,14 @@
  * ------------------------------------------------------------------------------------------- */
 
 phl_status phl_use_begin(phl_use *use, const phl_run *run, phl_source *source,
-                         const char *class_name, int threads, phl_report_fn report,
-                         phl_cancel_fn cancel, void *context, phl_error *error)
+                         const char *class_option, const char *class_name, int threads,
+                         phl_report_fn report, phl_cancel_fn cancel, void *context,
+                         phl_error *error)
 {
     *use = (phl_use){.run = run,
                      .source = source,
                      .named = SIZE_MAX,
+                     .class_option = class_option,
                      .threads = threads,
                      .report = report,
                      .cancel = cancel,
@@ -176,19 +178,19 @@ static phl_status no_model(const phl_use *use, size_t tree, phl_error *error)
     const phl_forest *block = use->block;
     const char *name = phl_forest_class_name(block, block->tree_class[tree]);
     phl_position position = {phl_tree_file(block, tree), phl_tree_line(block, tree), 0};
-    char names[NAMES_SIZE], remedy[NAMES_SIZE + 80], where[40] = "", shown[PHL_EXCERPT_SIZE];
+    char names[NAMES_SIZE], list[NAMES_SIZE + 40], remedy[NAMES_SIZE + 120];
+    char where[40] = "", shown[PHL_EXCERPT_SIZE];
     if (position.file == NULL) {
         (void)snprintf(where, sizeof where, "tree %zu: ", use->first + tree);
     }
-    list_classes(use->run, names);
+    phl_remedy(list, sizeof list, "%s", list_classes(use->run, names));
+    (void)snprintf(remedy, sizeof remedy, "choose one%s with %s: %s",
+                   name == NULL ? "" : " of the run's classes", use->class_option, list);
     if (name == NULL) {
-        (void)snprintf(remedy, sizeof remedy, "choose one with --class: %s", names);
         return phl_raise_at(error, PHL_ERR_ARGUMENT, position, remedy,
                             "%sthe tree has no class, and the run has a model for each class",
                             where);
     }
-    (void)snprintf(remedy, sizeof remedy, "choose one of the run's classes with --class: %s",
-                   names);
     return phl_raise_at(error, PHL_ERR_CLASS, position, remedy, "%sclass '%s' was never trained",
                         where, phl_excerpt(name, strlen(name), shown));
 }

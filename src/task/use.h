@@ -22,6 +22,7 @@ typedef struct phl_use {
     const phl_run *run; /* borrowed */
     phl_source *source;
     size_t named; /* model for all trees; SIZE_MAX: that of a tree's class */
+    const char *class_option;
     int threads;
     phl_report_fn report;
     phl_cancel_fn cancel;
@@ -36,10 +37,12 @@ typedef struct phl_use {
     phl_noted impossible;
 } phl_use;
 
-/* Options that all tasks have.  class_name NULL: the model of a tree's class. */
+/* Options that all tasks have.  class_option: PHL_OPTION of class_name, for messages; class_name
+ * NULL: the model of a tree's class. */
 phl_status phl_use_begin(phl_use *use, const phl_run *run, phl_source *source,
-                         const char *class_name, int threads, phl_report_fn report,
-                         phl_cancel_fn cancel, void *context, phl_error *error);
+                         const char *class_option, const char *class_name, int threads,
+                         phl_report_fn report, phl_cancel_fn cancel, void *context,
+                         phl_error *error);
 /* The next block, and what it holds that is counted. */
 phl_status phl_use_next(phl_use *use, phl_error *error);
 /* Once all trees were handled: a note on labels never seen. */

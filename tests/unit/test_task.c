@@ -277,6 +277,7 @@ static void test_bad_arguments(void **state)
     assert_int_equal(phl_decode(run, source, &decode, check_states, &e), PHL_ERR_ARGUMENT);
     assert_int_equal(phl_classify(run, source, NULL, NULL, &evaluation, &e), PHL_ERR_ARGUMENT);
     assert_non_null(strstr(e.message, "not trained per class"));
+    assert_non_null(strstr(e.remedy, "train.per_class"));
     assert_null(evaluation);
     phl_label_options label;
     phl_label_options_init(&label);
