@@ -110,6 +110,7 @@ static const field fields[] = {
     {"label.hide", "hide"},
     {"label.no_draw", ""},
     {"label.seed", "seed"},
+    {"label.filled", "output"},
     {"label.fill_drawn", "drawn"},
     {"label.class_name", "class"},
     {"label.threads", "threads"},
