@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "classes.h"
 #include "gibbs/gibbs.h"
+#include "train/train_options.h"
 
 static const char USAGE[] =
     "gibbs_phases [--states 10] [--iterations 100] [--warmup 50] [--seed 42] [--threads 1]\n"
@@ -38,6 +39,7 @@ static phl_gibbs_options chain_options(const struct settings *settings, uint64_t
 {
     phl_train_options defaults;
     phl_train_options_init(&defaults);
+    phl_train_options_resolve(&defaults);
     phl_gibbs_options options = {
         .alpha = defaults.alpha,
         .alpha0 = defaults.alpha0,

@@ -267,11 +267,11 @@ int forest_write(const cli_arguments *parsed, const phl_forest *forest)
     phl_status status = phl_forest_write(forest, path, &options, &error);
     interrupt_poll(false);
     if (status == PHL_ERR_CANCELLED) {
-        /* A file or a new folder appears only when complete. */
-        bool partial = strcmp(path, "-") == 0 || options.force;
+        /* A file appears only when complete, and so do the documents of a folder. */
+        bool partial = strcmp(path, "-") == 0;
         terminal_message(partial ? "interrupted, the output is not complete"
                                  : "interrupted, nothing was written");
-        return phl_status_exit_code(status);
+        return terminal_exit_code(status);
     }
     if (status != PHL_OK) {
         return library_error(parsed->command, &error);

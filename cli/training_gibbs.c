@@ -38,9 +38,10 @@ static const cli_option gibbs_rows[] = {
     {.name = "sampler",
      .type = OPTION_CHOICE,
      .argument = "SAMPLER",
-     .choices = "blocked|seed",
+     .choices = "blocked|paper",
+     .older = "seed=paper",
      .fallback = "blocked",
-     .help = "blocked: exact; seed: the paper's own algorithm, for comparison only, it does not "
+     .help = "blocked: exact; paper: the paper's own algorithm, for comparison only, it does not "
              "leave the posterior invariant"},
     {.name = "clustering",
      .type = OPTION_CHOICE,
@@ -185,11 +186,13 @@ int training_read_gibbs(const cli_arguments *parsed, training *how)
     }
     o->chains = (size_t)arguments_integer(parsed, "chains");
     o->keep = (size_t)arguments_integer(parsed, "keep");
-    o->sampler = strcmp(arguments_choice(parsed, "sampler"), "seed") == 0 ? PHL_SAMPLER_PAPER
-                                                                          : PHL_SAMPLER_BLOCKED;
+    o->sampler = strcmp(arguments_choice(parsed, "sampler"), "paper") == 0 ? PHL_SAMPLER_PAPER
+                                                                           : PHL_SAMPLER_BLOCKED;
     o->soft = strcmp(arguments_choice(parsed, "clustering"), "soft") == 0;
     o->slots_min = (uint32_t)arguments_integer(parsed, "slots-min");
-    o->slots_max = (uint32_t)arguments_integer(parsed, "slots-max");
+    if (arguments_given(parsed, "slots-max")) {
+        o->slots_max = (uint32_t)arguments_integer(parsed, "slots-max");
+    }
     o->slot_support = arguments_real(parsed, "slot-support");
     o->core_max = arguments_integer(parsed, "core-max");
     o->phi = arguments_real(parsed, "phi");

@@ -28,6 +28,7 @@ typedef struct cli_option {
     option_type type;
     const char *argument; /* name of the value in help texts; NULL for flags */
     const char *choices;  /* "a|b|c" */
+    const char *older;    /* "old=b": a word of earlier versions that still stands for a choice */
     uint64_t least, most;
     double low, high;
     bool required;

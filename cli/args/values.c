@@ -81,7 +81,11 @@ const char *option_choice(const cli_option *option, size_t i, size_t *length)
 static bool parse_choice(const cli_option *option, const char *text, uint64_t *which)
 {
     size_t length;
-    const char *choice;
+    const char *choice, *now = option->older ? strchr(option->older, '=') : NULL;
+    if (now && strlen(text) == (size_t)(now - option->older) &&
+        strncmp(text, option->older, strlen(text)) == 0) {
+        text = now + 1;
+    }
     for (size_t i = 0; (choice = option_choice(option, i, &length)); i++) {
         if (strlen(text) == length && memcmp(text, choice, length) == 0) {
             *which = i;

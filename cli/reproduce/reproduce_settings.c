@@ -88,7 +88,7 @@ static size_t smaller(size_t a, size_t b)
 }
 
 /* The last state of the paper's own sampler, with the temperatures of the authors' programs. */
-static void use_seed_sampler(const reproduction *r, phl_train_options *o)
+static void use_paper_sampler(const reproduction *r, phl_train_options *o)
 {
     bool labelling = r->experiment->labelling;
     o->sampler = PHL_SAMPLER_PAPER;
@@ -115,7 +115,7 @@ void variant_options(const reproduction *r, const cell *c, uint64_t seed, phl_tr
     o->slots_min = 1;
     o->slots_max = r->experiment->labelling ? 3 : 5;
     if (c->model->sampler == PHL_SAMPLER_PAPER) {
-        use_seed_sampler(r, o);
+        use_paper_sampler(r, o);
         return;
     }
     o->warmup = r->iterations / 2;
@@ -134,7 +134,7 @@ char *variant_command(const reproduction *r, const cell *c, const phl_train_opti
         snprintf(how, sizeof how,
                  "%s--warmup %zu --anneal %g:%zu --chains %zu --keep %zu --slots-min %u "
                  "--slots-max %u",
-                 o->sampler == PHL_SAMPLER_PAPER ? "--sampler seed " : "", o->warmup,
+                 o->sampler == PHL_SAMPLER_PAPER ? "--sampler paper " : "", o->warmup,
                  o->anneal_start, o->anneal_end, o->chains, o->keep, (unsigned)o->slots_min,
                  (unsigned)o->slots_max);
     } else {

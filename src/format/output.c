@@ -123,17 +123,18 @@ phl_status phl_output_open(const char *path, phl_output **output, phl_error *err
     return PHL_OK;
 }
 
-phl_status phl_output_create(const char *path, phl_output **output, phl_error *error)
+phl_status phl_output_create(const char *path, const char *name, phl_output **output,
+                             phl_error *error)
 {
     phl_output *made = NULL;
-    phl_status status = make(path, &made, error);
+    phl_status status = make(name, &made, error);
     if (status != PHL_OK) {
         return status;
     }
     made->created = true;
-    made->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    made->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (made->file < 0) {
-        status = phl_raise_errno(error, PHL_ERR_WRITE, errno, path, "cannot write");
+        status = phl_raise_errno(error, PHL_ERR_WRITE, errno, name, "cannot write");
         phl_output_close(made);
         return status;
     }

@@ -14,8 +14,10 @@ typedef struct phl_output phl_output;
 phl_status phl_output_open(const char *path, phl_output **output, phl_error *error);
 phl_status phl_output_open_memory(phl_output **output, phl_error *error);
 
-/* A plain file written in place, for folders that are put in place as a whole. */
-phl_status phl_output_create(const char *path, phl_output **output, phl_error *error);
+/* A new file written where it is, for folders that are put in place as a whole; `name` is what the
+ * user calls it. */
+phl_status phl_output_create(const char *path, const char *name, phl_output **output,
+                             phl_error *error);
 
 /* Buffered. */
 phl_status phl_output_write(phl_output *output, const char *bytes, size_t length, phl_error *error);

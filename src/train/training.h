@@ -61,6 +61,7 @@ typedef struct phl_training {
     const size_t *earlier;     /* [n_earlier] iterations asked for before the run was extended */
     size_t n_earlier;
     const phl_keeper *keeper; /* may be NULL */
+    bool slots_asked;         /* slots_max is what the caller asked for, not a default or resumed */
     const phl_mode *modes;    /* partitions given by the user */
     uint32_t n_modes;
     phl_run *run;
