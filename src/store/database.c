@@ -20,7 +20,8 @@
 enum {
     HEADER_SIZE = 100, /* of a SQLite database */
     BUSY_MILLISECONDS = 5000,
-    LEAVE_MILLISECONDS = 1000, /* for others to close a file whose log is empty */
+    START_MILLISECONDS = 60000, /* for others to end reading a file that gets a log */
+    LEAVE_MILLISECONDS = 1000,  /* for others to close a file whose log is empty */
     PAUSE_MILLISECONDS = 20,
     OPEN_TRIES = 10,
     LARGEST_VALUE = 1 << 27 /* bytes; arrays are cut into smaller parts (arrays.h) */
@@ -488,6 +489,26 @@ static phl_status check_locked(const phl_database *database, const char *path, i
                               "cannot write: another file has taken its place meanwhile");
 }
 
+/* Getting a log takes that nobody reads for a moment; having one does not. */
+static phl_status start_log(const phl_database *database, bool logged, phl_error *error)
+{
+    phl_position position = {database->name, 0, 0};
+    int code = logged ? SQLITE_OK : sqlite3_exec(database->db, NO_JOURNAL_FILE, NULL, NULL, NULL);
+    if (code == SQLITE_OK) {
+        (void)sqlite3_busy_timeout(database->db, START_MILLISECONDS);
+        code = sqlite3_exec(database->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
+                            NULL, NULL, NULL);
+        (void)sqlite3_busy_timeout(database->db, BUSY_MILLISECONDS);
+    }
+    if ((code & 0xff) == SQLITE_BUSY) {
+        return phl_raise_at(error, PHL_ERR_WRITE, position,
+                            "end that program; 'phloem resume' goes on from here",
+                            "cannot write: another program has been reading the run since before "
+                            "its log was begun");
+    }
+    return code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
+}
+
 phl_status phl_database_open_writing(const char *path, int lock, phl_database *database,
                                      phl_error *error)
 {
@@ -511,14 +532,12 @@ phl_status phl_database_open_writing(const char *path, int lock, phl_database *d
     if (status == PHL_OK) {
         status = phl_schema_check(database, error);
     }
-    if (status == PHL_OK) {
-        database->writing = true;
-        database->budget = database->steps = UINT64_MAX; /* ours, or looked through */
-        status = phl_database_execute(
-            database, NO_JOURNAL_FILE "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
-            error);
+    if (status != PHL_OK) {
+        return status;
     }
-    return status;
+    database->writing = true;
+    database->budget = database->steps = UINT64_MAX; /* ours, or looked through */
+    return start_log(database, logged || phl_database_has_log(database), error);
 }
 
 /* Could SQLite play something into the file, or make a log for it? */

@@ -71,10 +71,10 @@ void phl_train_options_resolve(phl_train_options *options)
     }
 }
 
-/* A concentration: more would overflow in sums over labels and counts. */
+/* A concentration: more would overflow in sums over labels and counts, less vanish when divided. */
 static bool is_concentration(double value)
 {
-    return value > 0.0 && value <= 1e100;
+    return value >= 1e-100 && value <= 1e100;
 }
 
 static phl_status check_em(const phl_train_options *options, phl_error *error)
@@ -92,8 +92,7 @@ static phl_status check_em(const phl_train_options *options, phl_error *error)
                          PHL_MOST_RESTARTS);
     }
     if (!is_concentration(options->gamma)) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "gamma must be positive, and at most 1e100");
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "gamma must be from 1e-100 to 1e100");
     }
     if (!(options->smoothing >= 0.0 && options->smoothing < 1e9) ||
         !(options->tolerance >= 0.0 && options->tolerance < 1.0)) {
@@ -140,7 +139,7 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
         !is_concentration(options->alpha0) || !is_concentration(options->beta) ||
         !is_concentration(options->gamma) || !is_concentration(options->delta)) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "alpha, alpha0, beta, gamma and delta must be positive and at most 1e100, "
+                         "alpha, alpha0, beta, gamma and delta must be from 1e-100 to 1e100, "
                          "phi 0 or more");
     }
     if (!(options->slot_support >= 0.0 && options->slot_support <= 1.0) || options->core_max < 1 ||

@@ -15,63 +15,16 @@ import random
 import resource
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-import harness  # noqa: E402
+sys.dont_write_bytecode = True
+from runs import PHLOEM, begin, beside, content, harness, phloem, preloaded, remove, report, rows, tap  # noqa: E402
 
-PHLOEM = os.path.abspath(sys.argv[1])
 SHORT_WRITES = os.path.abspath(sys.argv[2])
 SEED = int(os.environ.get("PHLOEM_TEST_SEED", time.time_ns() % 1000000))
-tap = harness.Report()
-report = tap.line
-
-
-def phloem(*words, **options):
-    return subprocess.run([PHLOEM, *words], capture_output=True, text=True, **options)
-
-
-def rows(path, query, mode="ro"):
-    run = sqlite3.connect(f"file:{path}?mode={mode}", uri=True)
-    try:
-        return run.execute(query).fetchall()
-    finally:
-        run.close()
-
-
-CONTENT = [
-    "SELECT id, name, trees, weight, iterations, stop_reason FROM class ORDER BY id",
-    "SELECT * FROM model ORDER BY id",
-    "SELECT model, name, slot, part, dtype, shape, checksum, data FROM tensor "
-    "ORDER BY model, name, slot, part",
-    "SELECT id, class, chain, iteration, temperature, log_likelihood, log_joint, active, sum_size, "
-    "moves FROM trace ORDER BY id",
-    "SELECT * FROM label ORDER BY id",
-    "SELECT * FROM checkpoint ORDER BY class, chain, name, slot, part",
-]
-
-
-def content(path, mode="ro"):
-    return [rows(path, query, mode) for query in CONTENT]
-
-
-def beside(path):
-    folder, name = os.path.split(path)
-    return sorted(entry for entry in os.listdir(folder) if entry.startswith(name) and entry != name)
-
-
-def begin(words):
-    return subprocess.Popen([PHLOEM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-
-def remove(run):
-    for path in (run, run + "-wal", run + "-shm"):
-        if os.path.exists(path):
-            os.remove(path)
 
 
 def kill_after(words, seconds):
@@ -237,9 +190,8 @@ def with_short_write(words, run, at, then):
     of it, how many writes there were, how many short ones, how many failed."""
     folder = os.path.dirname(run)
     counts = folder + ".counts"
-    env = dict(os.environ, LD_PRELOAD=SHORT_WRITES, SHORT_WRITES_IN=folder, SHORT_WRITES_AT=str(at),
-               SHORT_WRITES_THEN=then, SHORT_WRITES_REPORT=counts,
-               ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
+    env = preloaded(SHORT_WRITES, SHORT_WRITES_IN=folder, SHORT_WRITES_AT=str(at),
+                    SHORT_WRITES_THEN=then, SHORT_WRITES_REPORT=counts)
     done = phloem(*words, env=env)
     with open(counts, encoding="ascii") as stream:
         numbers = [int(word) for word in stream.read().split()]

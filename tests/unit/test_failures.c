@@ -250,7 +250,7 @@ static void finish(void *context, char *out, size_t room)
 static void fail_allocations(const char *name, phl_status (*run)(void *, phl_error *),
                              struct work *work)
 {
-    failing_allocations(&(failing_work){name, run, finish, work});
+    failing_allocations(&(failing_work){name, run, finish, work, false});
 }
 
 static void read_failures(phl_format format, const char *text, size_t size)
