@@ -8,6 +8,7 @@
 #ifndef PHL_FORMAT_JSON_SCAN_H
 #define PHL_FORMAT_JSON_SCAN_H
 
+#include "base/json.h"
 #include "base/text.h"
 #include "format/lines.h"
 #include "format/reader.h"
@@ -57,10 +58,6 @@ phl_status phl_json_name(const phl_json_line *line, const char *at, phl_json_own
 /* A positive number a double can hold. */
 phl_status phl_json_positive(const phl_json_line *line, const char *at, phl_json_owner owner,
                              double *number, const char **end, phl_error *error);
-
-/* Where the number that begins at `at` ends; NULL if it is not as JSON has it.  *whole: an integer.
- */
-const char *phl_json_number(const char *at, bool *whole);
 
 /* An integer: its sign and its size, any size beyond 32 bits being some number beyond them. Returns
  * the place behind it, or NULL if there is no integer. */
