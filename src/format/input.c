@@ -263,7 +263,7 @@ static phl_status unzstd_some(phl_input *input, unsigned char *buffer, size_t si
         case ZSTD_error_memory_allocation:
             return raise_memory(error);
         case ZSTD_error_frameParameter_windowTooLarge:
-            return phl_raise_at(error, PHL_ERR_LIMIT, position, "compress it with zstd --long=27",
+            return phl_raise_at(error, PHL_ERR_LIMIT, position, "compress it with a window of at most 2 GiB",
                                 "the zstd data need a wider window than this machine can give");
         case ZSTD_error_dictionary_wrong:
             return phl_raise_at(error, PHL_ERR_FORMAT, position, "compress it without one",
@@ -282,7 +282,8 @@ static phl_status check_ratio(const phl_input *input, phl_error *error)
         input->text_bytes / input->max_ratio > input->raw_bytes) {
         phl_position position = {input->name, 0, 0};
         return phl_raise_at(error, PHL_ERR_LIMIT, position,
-                            "raise the cap with --max-ratio N if the file is to be trusted",
+                            "raise the cap with " PHL_OPTION_TO("read.max_ratio",
+                                                                "") " if the file is to be trusted",
                             "decompresses to more than %llu times its size",
                             (unsigned long long)input->max_ratio);
     }

@@ -75,7 +75,7 @@ phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots
                                uint32_t *n_modes, phl_error *error)
 {
     static const char *const remedy =
-        "write [{\"slot\":1,\"blocks\":[0,0,1]}], as show --json does";
+        "write [{\"slot\":1,\"blocks\":[0,0,1]}], as " PHL_CALL("phl_run_json") " does";
     phl_json json = {0};
     phl_error fault = {0};
     phl_status status = phl_json_load(text, &json, &fault);

@@ -80,9 +80,12 @@ static bool is_concentration(double value)
 static phl_status check_em(const phl_train_options *options, phl_error *error)
 {
     if (options->kind == PHL_TF && options->partition == NULL) {
-        return phl_raise(error, PHL_ERR_ARGUMENT,
-                         "give --partition FILE, or let the sampler learn them (--learner gibbs)",
-                         "EM for a model of kind tf needs partitions");
+        return phl_raise(
+            error, PHL_ERR_ARGUMENT,
+            "give " PHL_OPTION_TO(
+                "train.partition",
+                "") ", or let the sampler learn them (" PHL_OPTION_TO("train.learner", "gibbs") ")",
+            "EM for a model of kind tf needs partitions");
     }
     if (options->soft) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "soft clustering is learned by Gibbs only");
@@ -105,18 +108,20 @@ static phl_status check_em(const phl_train_options *options, phl_error *error)
 static phl_status check_gibbs(const phl_train_options *options, phl_error *error)
 {
     if (options->kind != PHL_TF) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "use --learner em",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use " PHL_OPTION_TO("train.learner", "em"),
                          "a model of kind %s is learned by EM only", phl_kind_name(options->kind));
     }
     if (options->warmup >= options->iterations) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "raise --iterations, which include the warm-up",
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "raise " PHL_OPTION("train.iterations") ", which include the warm-up",
                          "a warm-up of %zu leaves nothing of %zu iterations", options->warmup,
                          options->iterations);
     }
     if (!(options->anneal_start >= 1.0 && isfinite(options->anneal_start)) ||
         options->anneal_end > options->warmup) {
         return phl_raise(error, PHL_ERR_ARGUMENT,
-                         "end the annealing within the warm-up (--anneal T0:m0 --warmup N)",
+                         "end the annealing within the warm-up (" PHL_OPTION_TO(
+                             "train.anneal_start", "") " " PHL_OPTION_TO("train.warmup", "") ")",
                          "annealing from %g to iteration %zu with a warm-up of %zu",
                          options->anneal_start, options->anneal_end, options->warmup);
     }
@@ -161,7 +166,7 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
     }
     if (options->sampler == PHL_SAMPLER_PAPER &&
         (options->sizes != NULL || options->partition != NULL || options->soft)) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "use --sampler blocked",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use " PHL_OPTION_TO("train.sampler", "blocked"),
                          "the paper's sampler takes no sizes, partitions or soft clustering");
     }
     return PHL_OK;
@@ -174,7 +179,7 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
                          (int)options->kind);
     }
     if (options->kind != PHL_TF && options->partition != NULL) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "use --model tf",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use " PHL_OPTION_TO("train.kind", "tf"),
                          "a model of kind %s takes no partitions", phl_kind_name(options->kind));
     }
     if (options->states < 1 || options->states > PHL_MOST_STATES || options->iterations < 1 ||

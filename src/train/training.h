@@ -19,7 +19,7 @@ typedef struct phl_class_data {
     int32_t class_number; /* in the forest; PHL_NO_CLASS: all trees */
     phl_forest *forest;
     phl_index *index;
-    uint32_t *label_row;
+    const uint32_t *label_row; /* the training's */
     phl_slot_pairs *pairs; /* sampling: shared by the chains at work; under the training's lock */
     size_t n_done;         /* chains that need them no more; the same */
     double rhat;           /* of its chains so far, NaN: unknown; under the training's lock */
@@ -65,6 +65,7 @@ typedef struct phl_training {
     const phl_mode *modes;    /* partitions given by the user */
     uint32_t n_modes;
     phl_run *run;
+    uint32_t *label_row; /* of the labels of the forest */
     phl_class_data *classes;
     size_t n_classes, n_chains; /* chains or restarts */
     struct phl_task *tasks;     /* [classes][chains] */
@@ -119,8 +120,7 @@ phl_status phl_task_offer(phl_task *task, const phl_task_state *state, phl_error
 double phl_task_seconds(const phl_task *task);
 
 /* Tell the user something, with the class if there is one. */
-void phl_task_note(const phl_task *task, const char *remedy, const char *format, ...)
-    PHL_PRINTF(3, 4);
+void phl_task_note(const phl_task *task, const phl_error *note);
 
 phl_status phl_task_run_em(phl_task *task, phl_error *error);
 phl_status phl_task_run_gibbs(phl_task *task, phl_error *error);
