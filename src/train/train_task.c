@@ -111,18 +111,18 @@ void phl_task_note(const phl_task *task, const char *remedy, const char *format,
 {
     phl_training *training = task->training;
     const char *name = phl_run_class_name(training->run, task->class_index);
-    char text[400];
     va_list arguments;
     if (training->options.report == NULL) {
         return;
     }
+    phl_error note = {0}, text = {0};
+    (void)phl_raise(&note, PHL_OK, remedy, "%s%s%s", name == NULL ? "" : "class ",
+                    name == NULL ? "" : name, name == NULL ? "" : ": ");
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)phl_raise_list(&text, PHL_OK, NULL, format, arguments);
     va_end(arguments);
-    phl_error note;
-    memset(&note, 0, sizeof note);
-    (void)phl_raise(&note, PHL_OK, remedy, "%s%s%s%s", name == NULL ? "" : "class ",
-                    name == NULL ? "" : name, name == NULL ? "" : ": ", text);
+    size_t used = strlen(note.message);
+    (void)snprintf(note.message + used, sizeof note.message - used, "%s", text.message);
     (void)pthread_mutex_lock(&training->lock);
     training->options.report(&note, training->options.context);
     (void)pthread_mutex_unlock(&training->lock);
