@@ -116,13 +116,6 @@ phl_status phl_raise(phl_error *error, phl_status status, const char *remedy, co
     return status;
 }
 
-phl_status phl_raise_list(phl_error *error, phl_status status, const char *remedy,
-                          const char *format, va_list arguments)
-{
-    phl_position nowhere = {NULL, 0, 0};
-    return fill(error, status, nowhere, remedy, format, arguments);
-}
-
 phl_status phl_raise_at(phl_error *error, phl_status status, phl_position position,
                         const char *remedy, const char *format, ...)
 {

@@ -6,8 +6,6 @@
 #ifndef PHL_BASE_ERROR_H
 #define PHL_BASE_ERROR_H
 
-#include <stdarg.h>
-
 #include "phloem.h"
 
 /* What a message or a remedy says to a user of an option or a call, in a form that every front end
@@ -32,10 +30,6 @@ typedef struct phl_position {
  * above can come from the format alone. */
 phl_status phl_raise(phl_error *error, phl_status status, const char *remedy, const char *format,
                      ...) PHL_PRINTF(4, 5);
-
-/* The same with a list of arguments. */
-phl_status phl_raise_list(phl_error *error, phl_status status, const char *remedy,
-                          const char *format, va_list arguments) PHL_PRINTF(4, 0);
 
 /* The same with a place in an input. */
 phl_status phl_raise_at(phl_error *error, phl_status status, phl_position position,
