@@ -61,7 +61,7 @@ int bench_end(const char *program, phl_status status, const phl_error *error)
         char text[1600];
         fprintf(stderr, "%s: %s\n", program, phl_error_format(error, text, sizeof text));
     }
-    return phl_status_exit_code(status);
+    return status == PHL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static phl_status select_class(const phl_forest *forest, int32_t number, size_t repeat,
@@ -106,7 +106,8 @@ phl_status bench_classes_read(const char *const *paths, size_t n_paths, bool no_
             status = phl_index_create(made->forest, classes->slots, false, &made->index, error);
         }
         if (status == PHL_OK) {
-            status = phl_map_labels(made->forest, &classes->all->labels, &made->label_row, error);
+            status =
+                phl_index_map_labels(made->forest, &classes->all->labels, &made->label_row, error);
         }
     }
     return status;

@@ -39,7 +39,8 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
 static phl_status name_too_long(struct parse *parse, const char *at, phl_error *error)
 {
     return phl_raise_at(error, PHL_ERR_LIMIT, phl_lines_position(&parse->lines, parse->line, at),
-                        "raise the cap with --max-name BYTES", "a name longer than %llu bytes",
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
+                        "a name longer than %llu bytes",
                         (unsigned long long)parse->reader->options->max_name);
 }
 
@@ -256,7 +257,7 @@ static const char *elastic_node_objection(const phl_writer *writer, uint32_t sub
     if (label < 0) {
         return "an unknown label";
     }
-    if (phl_subtree_has_gap(writer->forest, subtree)) {
+    if (phl_format_has_gap(writer->forest, subtree)) {
         return "an empty slot";
     }
     return name_objection(&writer->forest->labels, label);

@@ -93,7 +93,7 @@ static phl_status raise_long_name(ptb_reading *reading, const char *at, size_t l
 {
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, place_of(reading, at),
-                        "raise the cap with --max-name N",
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
                         "a name '%s' of %zu bytes, more than %llu", phl_excerpt(at, length, shown),
                         length, (unsigned long long)reading->reader->options->max_name);
 }
@@ -468,8 +468,8 @@ const phl_format_driver phl_ptb_driver = {
     .open = open_parse_trees,
     .read = read_parse_trees,
     .close = close_parse_trees,
-    .tree_objection = phl_ptb_tree_objection,
-    .node_objection = phl_ptb_node_objection,
+    .tree_objection = phl_ptb_write_tree_objection,
+    .node_objection = phl_ptb_write_node_objection,
     .write_tree = phl_ptb_write_tree,
     .one_tree_a_file = false,
     .carries_ids = false,

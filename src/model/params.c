@@ -7,31 +7,6 @@
 #include "base/lanes.h"
 #include "base/memory.h"
 
-static const struct {
-    phl_kind kind;
-    const char *name;
-} kinds[] = {{PHL_SP, "sp"}, {PHL_FULL, "full"}, {PHL_TF, "tf"}, {PHL_TD, "td"}};
-
-const char *phl_kind_name(phl_kind kind)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i].kind == kind) {
-            return kinds[i].name;
-        }
-    }
-    return "none";
-}
-
-phl_kind phl_kind_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(kinds[i].name, name) == 0) {
-            return kinds[i].kind;
-        }
-    }
-    return (phl_kind)0;
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Sizes
  * ------------------------------------------------------------------------------------------- */
@@ -181,7 +156,8 @@ phl_status phl_params_limit(phl_kind kind, uint32_t states, uint32_t slots, uint
         return PHL_OK;
     }
     return phl_raise(
-        error, PHL_ERR_LIMIT, "use fewer states or another model (sp, tf), or raise --memory-limit",
+        error, PHL_ERR_LIMIT,
+        "use fewer states or another model (sp, tf), or raise " PHL_OPTION("train.memory_limit"),
         "a model of kind %s with %u states and %u slots needs %.3g GiB of tables, "
         "the limit is %.3g GiB",
         phl_kind_name(kind), states, slots, (double)bytes / 0x1p30, (double)memory_limit / 0x1p30);

@@ -18,7 +18,7 @@ static const char *const quantity_names[PHL_QUANTITIES] = {"log_joint", "log_lik
 
 static bool counts(const phl_plan *plan, const phl_trace_row *row)
 {
-    return row->iteration > plan->warmup && row->temperature == 1.0;
+    return phl_schedule_counts(&plan->schedule, row->iteration, row->temperature);
 }
 
 static phl_status list_chains(const phl_plan *plan, phl_rows_of_class rows,
@@ -58,7 +58,7 @@ static void choose_compared(phl_class_diagnosis *made)
     }
     for (size_t c = 0; c < made->n_chains; c++) {
         phl_chain_diagnosis *chain = &made->chains[c];
-        chain->compared = phl_chain_is_compared(chain->draws, longest);
+        chain->compared = phl_convergence_compares(chain->draws, longest);
         if (chain->compared) {
             made->n_compared++;
             least = chain->draws < least ? chain->draws : least;
@@ -192,9 +192,10 @@ static phl_status find_modes(phl_class_diagnosis *made, const double *draws, phl
     for (size_t c = 0; c < made->n_chains; c++) {
         if (made->chains[c].compared) {
             memcpy(sorted, draws + m * n, n * sizeof *sorted); /* log-joints come first */
-            phl_sort_values(sorted, n);
-            intervals[m++] = (interval){phl_quantile_sorted(sorted, n, 0.05),
-                                        phl_quantile_sorted(sorted, n, 0.95), &made->chains[c]};
+            phl_convergence_sort(sorted, n);
+            intervals[m++] =
+                (interval){phl_convergence_quantile(sorted, n, 0.05),
+                           phl_convergence_quantile(sorted, n, 0.95), &made->chains[c]};
         }
     }
     qsort(intervals, m, sizeof *intervals, compare_intervals);
@@ -267,14 +268,14 @@ static phl_status find_slots(const phl_model *model, phl_class_diagnosis *made, 
 static phl_status name_moves(const phl_plan *plan, phl_class_diagnosis *made, phl_error *error)
 {
     static const char *const blocked[PHL_MOVE_TYPES] = {"reassign", "split", "merge", "carry"};
-    static const char *const seed[] = {"states", "sizes"};
+    static const char *const paper[] = {"states", "sizes"};
     made->moves = phl_alloc_zero(PHL_MOVE_TYPES, sizeof *made->moves, error);
     if (made->moves == NULL) {
         return PHL_ERR_MEMORY;
     }
-    made->n_moves = plan->seed ? sizeof seed / sizeof *seed : PHL_MOVE_TYPES;
+    made->n_moves = plan->paper ? sizeof paper / sizeof *paper : PHL_MOVE_TYPES;
     for (size_t m = 0; m < made->n_moves; m++) {
-        made->moves[m].name = plan->seed ? seed[m] : blocked[m];
+        made->moves[m].name = plan->paper ? paper[m] : blocked[m];
     }
     return PHL_OK;
 }
@@ -291,7 +292,7 @@ phl_status phl_diagnose_chains(const phl_model *model, const phl_plan *plan, phl
     if (status != PHL_OK || !plan->gibbs) {
         return status;
     }
-    made->warmup = plan->warmup;
+    made->warmup = plan->schedule.warm;
     choose_compared(made);
     double *draws = NULL;
     status = name_moves(plan, made, error);

@@ -59,10 +59,10 @@ struct sampling {
     size_t draw;
 };
 
-static phl_status sample_tree(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker, void *context,
                               phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     struct sampling *work = context;
     struct worker *own = &work->workers[worker];
     uint64_t seed = work->options->seed;
@@ -110,7 +110,7 @@ static phl_status sample_draw(struct sampling *work, size_t draw, phl_error *err
     if (status == PHL_OK) {
         work->upward = upward;
         work->draw = draw;
-        status = phl_parallel_blocks(n_trees, 16, options->threads, sample_tree, work,
+        status = phl_parallel_chunks(n_trees, 16, options->threads, sample_tree, work,
                                      options->cancel, options->context, error);
     }
     phl_upward_free(upward);
@@ -127,7 +127,7 @@ static phl_status prepare(struct sampling *work, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    work->n_workers = phl_thread_count(work->options->threads);
+    work->n_workers = phl_parallel_threads(work->options->threads);
     work->workers = phl_alloc_zero((size_t)work->n_workers, sizeof *work->workers, error);
     work->first = phl_alloc(shapes->n_trees + 1, sizeof *work->first, error);
     if (work->workers == NULL || work->first == NULL) {
@@ -317,7 +317,8 @@ static phl_status grow_until(struct growing *growing, phl_builder *builder, cons
         phl_builder_abandon_tree(builder);
         *rejected += 1;
     }
-    return phl_raise(error, PHL_ERR_LIMIT, "raise --max-nodes; or the model's trees never end",
+    return phl_raise(error, PHL_ERR_LIMIT,
+                     "raise " PHL_OPTION("sample.max_nodes") "; or the model's trees never end",
                      "tree %zu did not end within %zu nodes in any of %zu attempts", tree,
                      options->max_nodes, options->max_attempts);
 }
@@ -378,7 +379,7 @@ phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *op
     }
     if (thrown > 0 && options->report != NULL) {
         phl_error note = {.status = PHL_OK};
-        phl_raise(&note, PHL_OK, "raise --max-nodes to keep larger ones",
+        phl_raise(&note, PHL_OK, "raise " PHL_OPTION("sample.max_nodes") " to keep larger ones",
                   "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)thrown,
                   thrown == 1 ? " was" : "s were", options->max_nodes);
         options->report(&note, options->context);

@@ -10,7 +10,7 @@
 #include "check.h"
 
 static struct {
-    bool armed, for_ever, happened;
+    bool armed, for_ever, happened, sqlite;
     enum failing_call call;
     long at, count;
     int cause;
@@ -188,14 +188,23 @@ static void *sqlite_keep(char *memory, int size)
     return memory + HEAD;
 }
 
+static bool sqlite_fails(void)
+{
+    return fault.sqlite && fails(ALLOCATE);
+}
+
 static void *sqlite_malloc(int size)
 {
-    return sqlite_keep(__wrap_malloc((size_t)size + HEAD), size);
+    return sqlite_keep(sqlite_fails() ? NULL : born(__real_malloc((size_t)size + HEAD)), size);
 }
 
 static void *sqlite_realloc(void *memory, int size)
 {
-    return sqlite_keep(__wrap_realloc((char *)memory - HEAD, (size_t)size + HEAD), size);
+    if (sqlite_fails()) {
+        return NULL;
+    }
+    dies((char *)memory - HEAD);
+    return sqlite_keep(born(__real_realloc((char *)memory - HEAD, (size_t)size + HEAD)), size);
 }
 
 static void sqlite_free(void *memory)
@@ -229,6 +238,7 @@ void failing_sqlite(void)
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK);
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0), SQLITE_OK);
     assert_int_equal(sqlite3_initialize(), SQLITE_OK);
+    fault.sqlite = true;
 }
 
 void failing_start(enum failing_call call, long at, bool for_ever, int cause)
@@ -282,9 +292,10 @@ void failing_allocations(const failing_work *work)
     /* Once, for ever, and once more for a caller who does not want to know why. */
     for (int pass = 0; pass < 3; pass++) {
         bool more = true;
-        for (long at = 1; more; at++) {
+        for (long at = 1; more; at += work->sqlite ? 1 + at / 16 : 1) {
             bool told = pass < 2;
             memset(&error, 0, sizeof error);
+            fault.sqlite = work->sqlite;
             failing_start(ALLOCATE, at, pass == 1, ENOMEM);
             phl_status status = work->run(work->context, told ? &error : NULL);
             more = failing_stop();

@@ -21,7 +21,7 @@ enum failing_call { ALLOCATE, READ, WRITE, FSYNC, RENAME, CLOSE };
 void failing_start(enum failing_call call, long at, bool for_ever, int cause);
 bool failing_stop(void); /* did any fail? */
 
-/* From here on SQLite allocates through the replaced calls; before any other use of it. */
+/* SQLite's allocations fail, too; before any other use of it. */
 void failing_sqlite(void);
 
 /* Allocations not yet freed. */
@@ -38,6 +38,8 @@ typedef struct failing_work {
     /* After a success: what came of it, as text to compare, and release it.  NULL: nothing. */
     void (*finish)(void *context, char *text, size_t room);
     void *context;
+    bool sqlite; /* SQLite's allocations, too (after failing_sqlite): every one at first, then fewer
+                    and fewer */
 } failing_work;
 
 /* Its first allocation fails, then its second, and so on until it goes through: once only, and from

@@ -161,9 +161,9 @@ static void test_weights(void **state)
         check_refused(forest, &options, PHL_ERR_LIMIT, "the weights of the trees are too large");
         phl_forest_free(forest);
     }
-    phl_forest *forest = forest_of(
-        PHL_FORMAT_JSON, "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e99}\n"
-                         "{\"label\":[\"a\",\"c\"],\"parent\":[-1,0],\"weight\":1e90}\n");
+    phl_forest *forest =
+        forest_of(PHL_FORMAT_JSON, "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e99}\n"
+                                   "{\"label\":[\"a\",\"c\"],\"parent\":[-1,0],\"weight\":1e90}\n");
     const phl_kind kinds[] = {PHL_SP, PHL_FULL, PHL_TD};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         phl_train_options options = small();

@@ -115,9 +115,9 @@ static void test_training(void **state)
 {
     (void)state;
     struct work work = {.forest = symm_forest(SEED, 2)};
-    failing_allocations(&(failing_work){"train by EM", do_train, finish_run, &work});
+    failing_allocations(&(failing_work){"train by EM", do_train, finish_run, &work, false});
     work.sampled = true;
-    failing_allocations(&(failing_work){"train by Gibbs", do_train, finish_run, &work});
+    failing_allocations(&(failing_work){"train by Gibbs", do_train, finish_run, &work, false});
     phl_forest_free(work.forest);
 }
 
@@ -128,10 +128,12 @@ static void test_files(void **state)
         struct work work = {.run = random_run(&shapes[i], SEED, i % 2 == 0),
                             .path = in_folder("a.run")};
         empty_folder();
-        save(work.run, work.path);
-        failing_allocations(&(failing_work){"open", do_open, finish_run, &work});
-        failing_allocations(&(failing_work){"json", do_json, finish_run, &work});
-        failing_allocations(&(failing_work){"save", do_save, finish_save, &work});
+        failing_allocations(&(failing_work){"json", do_json, finish_run, &work, false});
+        for (int sqlite = 0; sqlite < 2; sqlite++) {
+            save(work.run, work.path);
+            failing_allocations(&(failing_work){"open", do_open, finish_run, &work, sqlite});
+            failing_allocations(&(failing_work){"save", do_save, finish_save, &work, sqlite});
+        }
         phl_run_free(work.run);
     }
 }
@@ -141,8 +143,8 @@ static void test_folds(void **state)
     (void)state;
     struct work work = {.forest = symm_forest(SEED, 4), .path = in_folder("folds")};
     put_text("folds", "# two folds\n1 3 5 7 9 11\n\n2 4 6 8 10 12\n");
-    failing_allocations(&(failing_work){"make folds", do_folds_make, finish_folds, &work});
-    failing_allocations(&(failing_work){"read folds", do_folds_read, finish_folds, &work});
+    failing_allocations(&(failing_work){"make folds", do_folds_make, finish_folds, &work, false});
+    failing_allocations(&(failing_work){"read folds", do_folds_read, finish_folds, &work, false});
     phl_forest_free(work.forest);
 }
 

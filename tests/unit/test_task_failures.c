@@ -214,7 +214,7 @@ static void test_failures(void **state)
         }
     }
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
-        failing_allocations(&(failing_work){tasks[i].name, tasks[i].run, NULL, &setting});
+        failing_allocations(&(failing_work){tasks[i].name, tasks[i].run, NULL, &setting, false});
     }
     phl_run_free(setting.run);
     phl_run_free(setting.per_class);

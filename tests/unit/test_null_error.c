@@ -1,0 +1,173 @@
+/* test_null_error.c - every call that takes an error record fails as it should without one.
+ *
+ * tests/tools/calls.py checks that no call of phloem.h is forgotten; those that fail for want of
+ * memory alone are called without a record by the tests of failing allocations (failing.h).
+ */
+#include <string.h>
+
+#include "folder.h"
+#include "task_models.h"
+
+/* The call, which has NULL for its error record, fails. */
+#define refused(call)                                                                              \
+    do {                                                                                           \
+        int refused_status = (int)(call);                                                          \
+        if (refused_status >= 0) {                                                                 \
+            fail_msg("%s: %d", #call, refused_status);                                             \
+        }                                                                                          \
+    } while (0)
+
+static phl_forest *forest;
+static phl_run *run, *untrained;
+
+static void test_building(void **state)
+{
+    (void)state;
+    static const phl_builder_options unfilled = {0};
+    phl_builder *builder = NULL;
+    phl_forest *made = NULL;
+    phl_tree_info info = {.weight = -1.0};
+    refused(phl_builder_create(&unfilled, &builder, NULL));
+    must(phl_builder_create(NULL, &builder, error));
+    refused(phl_builder_open(builder, "a", 0, NULL));
+    refused(phl_builder_close(builder, NULL));
+    refused(phl_builder_end_tree(builder, &info, NULL));
+    must(phl_builder_finish(builder, &made, error));
+    refused(phl_builder_finish(builder, &made, NULL));
+    phl_forest_free(made);
+    phl_builder_free(builder);
+}
+
+static void test_forests(void **state)
+{
+    (void)state;
+    static const size_t beyond[] = {1000};
+    static const phl_read_options unfilled = {0};
+    const char *missing[] = {in_folder("missing.trees")};
+    phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
+    phl_write_options express = write_options(PHL_FORMAT_CONLLU);
+    phl_forest *made = NULL;
+    phl_forest_reader *reader = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    refused(phl_forest_select(forest, beyond, 1, &made, NULL));
+    refused(phl_forest_read(missing, 1, &options, &made, NULL, NULL));
+    refused(phl_forest_read_memory("(a", 2, "test", &options, &made, NULL, NULL));
+    refused(phl_forest_reader_create(missing, 1, &unfilled, &reader, NULL));
+    refused(phl_forest_reader_create_memory("(a", 2, "test", &unfilled, &reader, NULL));
+    must(phl_forest_reader_create_memory("(a", 2, "test", &options, &reader, error));
+    refused(phl_forest_reader_next(reader, 0, 0, &made, NULL));
+    phl_forest_reader_free(reader);
+    refused(phl_forest_write(forest, in_folder("no/such/folder.trees"), NULL, NULL));
+    refused(phl_forest_write_memory(forest, &express, &text, &size, NULL));
+}
+
+static void test_generating(void **state)
+{
+    (void)state;
+    phl_forest *made = NULL;
+    phl_symm_options symm;
+    phl_documents_options documents;
+    phl_symm_options_init(&symm);
+    phl_documents_options_init(&documents);
+    symm.trees_per_class = 0;
+    documents.classes = 0;
+    refused(phl_generate_symm(&symm, &made, NULL));
+    refused(phl_generate_documents(&documents, &made, NULL));
+}
+
+static void test_training(void **state)
+{
+    (void)state;
+    phl_run *made = NULL;
+    phl_train_options options;
+    phl_train_options_init(&options);
+    options.states = 0;
+    refused(phl_train(forest, &options, &made, NULL));
+    refused(phl_train_file(forest, &options, NULL, in_folder("a.run"), &made, NULL));
+    refused(phl_resume(in_folder("missing.run"), NULL, &made, NULL));
+    refused(phl_run_open(in_folder("missing.run"), &made, NULL));
+    refused(phl_run_save(run, in_folder("no/such/folder.run"), false, NULL));
+}
+
+static void test_sessions(void **state)
+{
+    (void)state;
+    phl_session *session = NULL;
+    double values[64], log_joint;
+    uint32_t states[8];
+    bool possible;
+    refused(phl_session_create(phl_run_model(untrained, 0), forest, 1, &session, NULL));
+    must(phl_session_create(phl_run_model(run, 0), forest, 1, &session, error));
+    refused(phl_session_marginals(session, 1000, 0, values, &possible, NULL));
+    refused(phl_session_pairs(session, 1000, 0, values, &possible, NULL));
+    refused(phl_session_decode(session, 1000, 0, states, &log_joint, &possible, NULL));
+    phl_session_free(session);
+}
+
+static void test_tasks(void **state)
+{
+    (void)state;
+    double posterior[16];
+    phl_tree_score scores[8];
+    phl_evaluation evaluation = {0};
+    phl_classifier *classifier = NULL;
+    phl_forest *made = NULL;
+    phl_label_options label;
+    phl_diagnose_options diagnose;
+    phl_diagnosis diagnosis = {0};
+    phl_evaluate_options evaluate;
+    phl_cross_validation validation = {0};
+    phl_label_options_init(&label);
+    phl_diagnose_options_init(&diagnose);
+    phl_evaluate_options_init(&evaluate);
+    label.hide = 2.0;
+    diagnose.class_index = 1000;
+    evaluate.n_folds = 1;
+    refused(phl_classify(run, forest, NULL, posterior, NULL));
+    refused(phl_classifier_create(run, NULL, &classifier, NULL));
+    refused(phl_score(phl_run_model(untrained, 0), forest, NULL, scores, NULL));
+    refused(phl_label(phl_run_model(run, 0), forest, &label, NULL, &evaluation, NULL));
+    refused(phl_label_forest(phl_run_model(run, 0), forest, &label, true, &made, NULL));
+    refused(phl_sample_labels(phl_run_model(untrained, 0), forest, NULL, &made, NULL));
+    refused(phl_sample_trees(phl_run_model(untrained, 0), NULL, &made, NULL, NULL));
+    refused(phl_cross_validate(forest, &evaluate, &validation, NULL));
+    refused(phl_diagnose(run, &diagnose, &diagnosis, NULL));
+}
+
+static void test_folds(void **state)
+{
+    (void)state;
+    uint32_t fold[8];
+    size_t n_folds = 0;
+    refused(phl_folds_read(in_folder("missing"), 4, fold, &n_folds, NULL));
+    refused(phl_folds_make(forest, 1, 42, fold, NULL));
+}
+
+static int set_up(void **state)
+{
+    forest = trees("left\t(a (b) (c))\nright\t(a _ (b (c) (?)))\n");
+    run = empty_run(PHL_TF, 3, 2, 3, NULL, 0);
+    untrained = empty_run(PHL_TF, 3, 2, 3, NULL, 0);
+    add_random_draw(run, 0, 1, ROWS_PLAIN);
+    return make_folder(state);
+}
+
+static int tear_down(void **state)
+{
+    phl_forest_free(forest);
+    phl_run_free(run);
+    phl_run_free(untrained);
+    return remove_folder(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_building),   cmocka_unit_test(test_forests),
+        cmocka_unit_test(test_generating), cmocka_unit_test(test_training),
+        cmocka_unit_test(test_sessions),   cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_folds),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
