@@ -42,6 +42,7 @@ typedef struct phl_run_writer {
     sqlite3_stmt *digested[PHL_SCHEMA_TABLES]; /* rows that are new or go, of tables that change */
     int64_t n_traces, n_models;                /* rows in the file */
     phl_digest digests[PHL_SECTIONS];          /* as they stand in the file */
+    double synced_at;                          /* seconds of the training, to the disk */
 } phl_run_writer;
 
 /* Go on with an existing file, whose lock the writer holds. */

@@ -5,6 +5,9 @@
 #include "store/checkpoint.h"
 #include "train/train_options.h"
 
+/* Waiting for the disk takes longer than most of what is written: at most so often. */
+#define SYNC_SECONDS 1.0
+
 /* ---------------------------------------------------------------------------------------------
  * The writer
  * ------------------------------------------------------------------------------------------- */
@@ -250,10 +253,17 @@ static phl_status write_beginning(phl_database *database, void *context, phl_err
     return status;
 }
 
-/* A transaction, in the file that has the name. */
-static phl_status begin(const phl_run_writer *writer, phl_error *error)
+/* A transaction, in the file that has the name; `durable`: on the disk when it ends.  Any other is
+ * the system's to write: the end of this program does it no harm, and a power cut takes away that
+ * one and those behind it, as if they had not been. */
+static phl_status begin(const phl_run_writer *writer, bool durable, phl_error *error)
 {
     phl_status status = phl_run_place_check(writer->path, writer->lock, error);
+    if (status == PHL_OK) {
+        status = phl_database_execute(
+            &writer->database,
+            durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", error);
+    }
     return status == PHL_OK ? phl_database_begin(&writer->database, error) : status;
 }
 
@@ -271,7 +281,9 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
         return suggest_resume(writer, phl_run_writer_open(writer, error), error);
     }
     phl_run_writer before = *writer;
-    phl_status status = begin(writer, error);
+    double seconds = phl_task_seconds(task);
+    bool durable = seconds >= writer->synced_at + SYNC_SECONDS;
+    phl_status status = begin(writer, durable, error);
     if (status == PHL_OK) {
         status = write_news(writer, task, state, error);
         status = phl_database_end(&writer->database, status, error);
@@ -280,6 +292,8 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
         writer->n_traces = before.n_traces;
         writer->n_models = before.n_models;
         memcpy(writer->digests, before.digests, sizeof writer->digests);
+    } else if (durable) {
+        writer->synced_at = seconds;
     }
     return suggest_resume(writer, status, error);
 }
@@ -287,9 +301,12 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
 phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl_error *error)
 {
     PHL_CHECK_BUG(writer->is_open, error);
-    phl_status status = begin(writer, error);
+    phl_status status = begin(writer, true, error);
     if (status == PHL_OK) {
         status = phl_run_rewrite(&writer->database, run, error);
+        if (status == PHL_OK) {
+            status = phl_run_open_check(&writer->database, error);
+        }
         status = phl_database_end(&writer->database, status, error);
     }
     if (status == PHL_OK) {

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "forest/forest_cut.h"
 #include "train/partition_json.h"
 #include "train/train_config.h"
 #include "train/train_options.h"
@@ -125,29 +126,52 @@ static phl_status run_tasks(phl_training *training, phl_error *error)
  * Preparing and collecting
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status prepare_class(phl_training *training, phl_class_data *data, phl_error *error)
+/* Trees by class, those of a class in their order: class c has trees[first[c]] and on. */
+struct sorted_trees {
+    size_t *trees, *first;
+};
+
+static void clear_sorted(struct sorted_trees *sorted)
 {
-    const phl_forest *forest = training->forest;
-    size_t n = 0;
-    size_t *trees = phl_alloc(forest->n_trees, sizeof *trees, error);
-    if (trees == NULL) {
+    phl_free(sorted->trees);
+    phl_free(sorted->first);
+}
+
+static phl_status sort_trees(const phl_forest *forest, bool per_class, struct sorted_trees *sorted,
+                             phl_error *error)
+{
+    size_t n = per_class ? forest->classes.count : 1;
+    sorted->trees = phl_alloc(forest->n_trees, sizeof *sorted->trees, error);
+    sorted->first = phl_alloc_zero(n + 2, sizeof *sorted->first, error);
+    if (sorted->trees == NULL || sorted->first == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (size_t tree = 0; tree < forest->n_trees; tree++) {
-        if (data->class_number < 0 || forest->tree_class[tree] == data->class_number) {
-            trees[n++] = tree;
-        }
+        sorted->first[(per_class ? (size_t)forest->tree_class[tree] : 0) + 2]++;
     }
-    phl_status status = phl_forest_select(forest, trees, n, &data->forest, error);
-    phl_free(trees);
-    if (status == PHL_OK) {
-        status = phl_index_create(data->forest, forest->max_slot, training->options.kind == PHL_TD,
-                                  &data->index, error);
+    for (size_t c = 0; c < n; c++) {
+        sorted->first[c + 2] += sorted->first[c + 1];
     }
-    if (status == PHL_OK) {
-        status = phl_index_map_labels(data->forest, &forest->labels, &data->label_row, error);
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        size_t c = per_class ? (size_t)forest->tree_class[tree] : 0;
+        sorted->trees[sorted->first[c + 1]++] = tree;
     }
-    return status;
+    return PHL_OK;
+}
+
+static phl_status prepare_class(phl_training *training, phl_forest_cutter *cutter,
+                                const struct sorted_trees *sorted, phl_class_data *data,
+                                phl_error *error)
+{
+    size_t c = data->class_number < 0 ? 0 : (size_t)data->class_number;
+    data->label_row = training->label_row;
+    phl_status status =
+        phl_forest_cut(cutter, sorted->trees + sorted->first[c],
+                       sorted->first[c + 1] - sorted->first[c], &data->forest, error);
+    return status == PHL_OK
+               ? phl_index_create(data->forest, training->forest->max_slot,
+                                  training->options.kind == PHL_TD, &data->index, error)
+               : status;
 }
 
 static void count_trees(const phl_forest *forest, phl_model *model)
@@ -247,6 +271,41 @@ static phl_status list_classes(const phl_forest *forest, phl_alphabet *classes, 
     return status;
 }
 
+/* The data of every class and its tasks. */
+static phl_status prepare_classes(phl_training *training, phl_error *error)
+{
+    const phl_forest *forest = training->forest;
+    phl_forest_cutter cutter = {0};
+    struct sorted_trees sorted = {NULL, NULL};
+    phl_status status = sort_trees(forest, training->options.per_class, &sorted, error);
+    if (status == PHL_OK) {
+        status = phl_forest_cut_begin(&cutter, forest, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_index_map_labels(forest, &forest->labels, &training->label_row, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes; i++) {
+        const char *name = phl_run_class_name(training->run, i);
+        phl_class_data *data = &training->classes[i];
+        data->class_number = name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
+        data->rhat = (double)NAN;
+        status = prepare_class(training, &cutter, &sorted, data, error);
+        if (status == PHL_OK) {
+            count_trees(data->forest, &training->run->models[i]);
+        }
+        for (size_t chain = 0; chain < training->n_chains; chain++) {
+            phl_task *task = &training->tasks[i * training->n_chains + chain];
+            task->training = training;
+            task->data = data;
+            task->class_index = i;
+            task->chain = chain;
+        }
+    }
+    phl_forest_cut_end(&cutter);
+    clear_sorted(&sorted);
+    return status;
+}
+
 static phl_status prepare(phl_training *training, phl_error *error)
 {
     const phl_train_options *options = &training->options;
@@ -258,10 +317,9 @@ static phl_status prepare(phl_training *training, phl_error *error)
                                 &classes, options->per_class, &training->run, error);
     }
     phl_alphabet_clear(&classes);
-    if (status != PHL_OK) {
-        return status;
+    if (status == PHL_OK) {
+        status = phl_training_reckon(training, error);
     }
-    status = phl_training_reckon(training, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -273,30 +331,13 @@ static phl_status prepare(phl_training *training, phl_error *error)
     if (training->classes == NULL || training->tasks == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (size_t i = 0; status == PHL_OK && i < training->n_classes; i++) {
-        const char *name = phl_run_class_name(training->run, i);
-        training->classes[i].class_number =
-            name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
-        training->classes[i].rhat = (double)NAN;
-        status = prepare_class(training, &training->classes[i], error);
-        if (status == PHL_OK) {
-            count_trees(training->classes[i].forest, &training->run->models[i]);
-        }
-        for (size_t chain = 0; chain < training->n_chains; chain++) {
-            phl_task *task = &training->tasks[i * training->n_chains + chain];
-            task->training = training;
-            task->data = &training->classes[i];
-            task->class_index = i;
-            task->chain = chain;
-        }
-    }
+    status = prepare_classes(training, error);
     return status == PHL_OK ? add_meta(training, error) : status;
 }
 
 static void release(phl_training *training)
 {
     for (size_t i = 0; training->classes != NULL && i < training->n_classes; i++) {
-        phl_free(training->classes[i].label_row);
         phl_slot_pairs_free(training->classes[i].pairs);
         phl_index_free(training->classes[i].index);
         phl_forest_free(training->classes[i].forest);
@@ -313,6 +354,7 @@ static void release(phl_training *training)
             phl_free(training->tasks[i].from);
         }
     }
+    phl_free(training->label_row);
     phl_free(training->classes);
     phl_free(training->tasks);
 }

@@ -19,7 +19,7 @@ typedef struct phl_class_data {
     int32_t class_number; /* in the forest; PHL_NO_CLASS: all trees */
     phl_forest *forest;
     phl_index *index;
-    uint32_t *label_row;
+    const uint32_t *label_row; /* the training's */
     phl_slot_pairs *pairs; /* sampling: shared by the chains at work; under the training's lock */
     size_t n_done;         /* chains that need them no more; the same */
     double rhat;           /* of its chains so far, NaN: unknown; under the training's lock */
@@ -65,6 +65,7 @@ typedef struct phl_training {
     const phl_mode *modes;    /* partitions given by the user */
     uint32_t n_modes;
     phl_run *run;
+    uint32_t *label_row; /* of the labels of the forest */
     phl_class_data *classes;
     size_t n_classes, n_chains; /* chains or restarts */
     struct phl_task *tasks;     /* [classes][chains] */
