@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-void phl_partition_free(phl_mode *modes, uint32_t n_modes)
+void phl_partition_json_free(phl_mode *modes, uint32_t n_modes)
 {
     for (uint32_t a = 0; modes != NULL && a < n_modes; a++) {
         phl_free(modes[a].block);
@@ -71,8 +71,8 @@ static phl_status read_mode(const phl_json_value *object, uint32_t states, uint3
     return read_blocks(phl_json_member(object, "blocks"), states, mode, error);
 }
 
-phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots, phl_mode **modes,
-                               uint32_t *n_modes, phl_error *error)
+phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t slots,
+                                    phl_mode **modes, uint32_t *n_modes, phl_error *error)
 {
     static const char *const remedy =
         "write [{\"slot\":1,\"blocks\":[0,0,1]}], as " PHL_CALL("phl_run_json") " does";
@@ -107,7 +107,7 @@ phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots
     }
     phl_json_clear(&json);
     if (status != PHL_OK) {
-        phl_partition_free(made, made == NULL ? 0 : (uint32_t)n);
+        phl_partition_json_free(made, made == NULL ? 0 : (uint32_t)n);
         return status;
     }
     *modes = made;
