@@ -48,7 +48,7 @@ class Answer:
                 self.seconds = time.monotonic() - began
                 if done != 0:
                     break
-                if self.seconds > 2 and not self.interrupted and words[0] == "resume":
+                if self.seconds > 1 and not self.interrupted and words[0] == "resume":
                     process.send_signal(signal.SIGINT)  # a training that has much to do
                     self.interrupted = True
                 elif self.seconds > 20 * SECONDS:
