@@ -80,8 +80,7 @@ void table_row(text_table *table, const char *const *cells);
 /* Prints with each line indented, and frees. */
 void table_end(text_table *table, FILE *file, size_t indent);
 
-/* JSON, value by value.  Members of an inline container stay on one line.  (Not named json_string
- * and so on: a function of the program would take the place of jansson's inside the library.) */
+/* JSON, value by value.  Members of an inline container stay on one line. */
 typedef struct json_writer {
     FILE *file;
     size_t depth, inline_depth; /* inline_depth: depth of the outermost inline container, or 0 */

@@ -39,13 +39,6 @@ void phl_text_clear(phl_text *text);
 /* Append `bytes` as a JSON string, quotes included. */
 phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length, phl_error *error);
 
-/* Decode the escape of a JSON string whose backslash is at `at` into `out` (UTF-8): the number of
- * bytes, with *end behind the escape; 0 if it is none, or NUL, with a remedy (or NULL) in *remedy.
- * Reads on only while the text goes on as an escape, so any other byte behind it will do as a
- * sentinel. */
-#define PHL_JSON_ESCAPES "an escape as in JSON (\\n, \\t, \\\", \\\\, \\u0041, ...)"
-size_t phl_json_escape(const char *at, const char **end, char out[4], const char **remedy);
-
 /* strtod and "%.17g" with a decimal point, whatever locale the host program has set. */
 double phl_text_to_double(const char *text, const char **end);
 void phl_text_of_double(double number, char out[32]);

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "format/format.h"

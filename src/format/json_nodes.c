@@ -26,7 +26,7 @@ phl_status phl_json_nodes_out_of_range(const phl_json_parse *parse, enum phl_jso
 {
     const char *at = phl_json_scan_entry(parse->value[key], node);
     bool whole;
-    const char *end = phl_json_scan_number(at, &whole);
+    const char *end = phl_json_number(at, &whole);
     char excerpt[PHL_EXCERPT_SIZE];
     return phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), NULL,
                         "\"%s\"[%zu] is %s, expected %s",

@@ -10,18 +10,10 @@ static phl_position place(const phl_json_line *line, const char *at)
     return phl_lines_position(&line->lines, line->line, at);
 }
 
-/* Bytes numbers and bare words are made of, and those they are mistaken for. */
-static bool in_word(char byte)
-{
-    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= 'A' && byte <= 'Z') || byte == '+' || byte == '-' || byte == '.' ||
-           byte == '_' || (unsigned char)byte >= 0x80;
-}
-
 static size_t word_length(const char *at)
 {
     size_t length = 0;
-    while (in_word(at[length])) {
+    while (phl_json_in_word(at[length])) {
         length++;
     }
     return length;
@@ -30,7 +22,7 @@ static size_t word_length(const char *at)
 static bool is_word(const char *at, const char *word, size_t length)
 {
     /* The sentinel ends the comparison: words hold no line end. */
-    return strncmp(at, word, length) == 0 && !in_word(at[length]);
+    return strncmp(at, word, length) == 0 && !phl_json_in_word(at[length]);
 }
 
 phl_status phl_json_scan_expected(const phl_json_line *line, const char *at, const char *what,
@@ -44,40 +36,6 @@ phl_status phl_json_scan_expected(const phl_json_line *line, const char *at, con
     size_t length = *at == '\\' ? 1 + word_length(at + 1) : word_length(at);
     return phl_raise_at(error, PHL_ERR_SYNTAX, place(line, at), remedy, "found '%s', expected %s",
                         phl_excerpt(at, length > 0 ? length : 1, excerpt), what);
-}
-
-const char *phl_json_scan_number(const char *at, bool *whole)
-{
-    at += *at == '-';
-    const char *digits = at;
-    while (*at >= '0' && *at <= '9') {
-        at++;
-    }
-    if (at == digits || (*digits == '0' && at > digits + 1)) {
-        return NULL;
-    }
-    *whole = *at != '.' && *at != 'e' && *at != 'E';
-    if (*at == '.') {
-        digits = ++at;
-        while (*at >= '0' && *at <= '9') {
-            at++;
-        }
-        if (at == digits) {
-            return NULL;
-        }
-    }
-    if (*at == 'e' || *at == 'E') {
-        at++;
-        at += *at == '+' || *at == '-';
-        digits = at;
-        while (*at >= '0' && *at <= '9') {
-            at++;
-        }
-        if (at == digits) {
-            return NULL;
-        }
-    }
-    return in_word(*at) ? NULL : at;
 }
 
 const char *phl_json_scan_type(const char *at)
@@ -97,9 +55,7 @@ const char *phl_json_scan_type(const char *at)
     case 'n':
         return is_word(at, "null", 4) ? "null" : NULL;
     default:
-        return phl_json_scan_number(at, &whole) == NULL ? NULL
-               : whole                                  ? "an integer"
-                                                        : "a real number";
+        return phl_json_number(at, &whole) == NULL ? NULL : whole ? "an integer" : "a real number";
     }
 }
 
@@ -110,9 +66,9 @@ phl_status phl_json_scan_wrong_value(const phl_json_line *line, const char *at,
     if (type == NULL) {
         bool number = *at == '-' || *at == '+' || *at == '.' || (*at >= '0' && *at <= '9');
         return phl_json_scan_expected(line, at, what,
-                                      number         ? "write numbers as in JSON: 10, -1, 0.5, 1e3"
-                                      : in_word(*at) ? "put text in quotes"
-                                                     : NULL,
+                                      number ? "write numbers as in JSON: 10, -1, 0.5, 1e3"
+                                      : phl_json_in_word(*at) ? "put text in quotes"
+                                                              : NULL,
                                       error);
     }
     if (owner.index == SIZE_MAX) {
@@ -223,7 +179,7 @@ phl_status phl_json_scan_name(const phl_json_line *line, const char *at, phl_jso
         return PHL_OK;
     }
     bool whole = false;
-    const char *behind = phl_json_scan_number(at, &whole);
+    const char *behind = phl_json_number(at, &whole);
     if (behind == NULL || !whole) {
         return phl_json_scan_wrong_value(line, at, owner, "a string, an integer or null", error);
     }
@@ -241,7 +197,7 @@ phl_status phl_json_scan_positive(const phl_json_line *line, const char *at, phl
                                   double *number, const char **end, phl_error *error)
 {
     bool whole;
-    const char *behind = phl_json_scan_number(at, &whole);
+    const char *behind = phl_json_number(at, &whole);
     if (behind == NULL) {
         return phl_json_scan_wrong_value(line, at, owner, "a positive number", error);
     }

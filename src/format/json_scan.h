@@ -8,6 +8,7 @@
 #ifndef PHL_FORMAT_JSON_SCAN_H
 #define PHL_FORMAT_JSON_SCAN_H
 
+#include "base/json.h"
 #include "base/text.h"
 #include "format/lines.h"
 #include "format/reader.h"
@@ -59,10 +60,6 @@ phl_status phl_json_scan_name(const phl_json_line *line, const char *at, phl_jso
 phl_status phl_json_scan_positive(const phl_json_line *line, const char *at, phl_json_owner owner,
                                   double *number, const char **end, phl_error *error);
 
-/* Where the number that begins at `at` ends; NULL if it is not as JSON has it.  *whole: an integer.
- */
-const char *phl_json_scan_number(const char *at, bool *whole);
-
 /* An integer: its sign and its size, any size beyond 32 bits being some number beyond them. Returns
  * the place behind it, or NULL if there is no integer. */
 static inline const char *phl_json_integer(const char *at, bool *negative, uint64_t *size)
@@ -79,7 +76,7 @@ static inline const char *phl_json_integer(const char *at, bool *negative, uint6
         return at > digits && (*digits != '0' || at == digits + 1) ? at : NULL;
     }
     bool whole;
-    const char *end = phl_json_scan_number(digits - *negative, &whole);
+    const char *end = phl_json_number(digits - *negative, &whole);
     return end != NULL && whole ? end : NULL;
 }
 

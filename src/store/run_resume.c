@@ -131,7 +131,7 @@ static bool is_finished(const phl_run *run)
  * Restoring
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status restore_state(struct resumption *r, phl_task *task, phl_error *error)
+static phl_status restore_state(struct resumption *r, phl_train_task *task, phl_error *error)
 {
     const phl_run *known = r->known;
     phl_draw_kind kind = {known->kind, false, known->states, known->slots,
@@ -142,11 +142,11 @@ static phl_status restore_state(struct resumption *r, phl_task *task, phl_error 
 }
 
 /* The task that a row belongs to and that goes on from where it stood; NULL: none. */
-static phl_task *task_of(const phl_training *training, size_t class_index, size_t chain)
+static phl_train_task *task_of(const phl_training *training, size_t class_index, size_t chain)
 {
-    phl_task *task = chain < training->n_chains
-                         ? &training->tasks[class_index * training->n_chains + chain]
-                         : NULL;
+    phl_train_task *task = chain < training->n_chains
+                               ? &training->tasks[class_index * training->n_chains + chain]
+                               : NULL;
     return task != NULL && task->from != NULL ? task : NULL;
 }
 
@@ -157,7 +157,7 @@ static phl_status restore_traces(const phl_run *known, const phl_training *train
     phl_status status = PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < known->n_trace; i++) {
         const phl_trace_row *row = &known->trace[i];
-        phl_task *task = task_of(training, row->class_index, row->chain);
+        phl_train_task *task = task_of(training, row->class_index, row->chain);
         if (task != NULL) {
             status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
                               sizeof *task->trace, error);
@@ -177,7 +177,7 @@ static phl_status restore_draws(phl_model *model, const phl_training *training, 
 {
     phl_status status = PHL_OK;
     for (size_t d = model->n_draws; d-- > 0;) {
-        phl_task *task = task_of(training, class_index, model->draws[d].chain);
+        phl_train_task *task = task_of(training, class_index, model->draws[d].chain);
         if (task == NULL || task->draws_saved == task->from->kept) {
             model->draws[d].chain = SIZE_MAX; /* no task's */
         } else {
@@ -185,20 +185,21 @@ static phl_status restore_draws(phl_model *model, const phl_training *training, 
         }
     }
     for (size_t d = 0; status == PHL_OK && d < model->n_draws; d++) {
-        phl_task *task = task_of(training, class_index, model->draws[d].chain);
+        phl_train_task *task = task_of(training, class_index, model->draws[d].chain);
         if (task != NULL) {
             phl_draw draw = model->draws[d];
             model->draws[d].params = NULL; /* the task's now */
-            status = phl_task_add_draw(task, &draw, error);
+            status = phl_train_task_add_draw(task, &draw, error);
         }
     }
     return status;
 }
 
-static phl_status check_task(const struct resumption *r, const phl_task *task, phl_error *error)
+static phl_status check_task(const struct resumption *r, const phl_train_task *task,
+                             phl_error *error)
 {
     bool sampled = task->training->options.learner == PHL_LEARNER_GIBBS;
-    const phl_task_state *from = task->from;
+    const phl_train_task_state *from = task->from;
     return from == NULL || (task->n_trace > 0 &&
                             task->trace[task->n_trace - 1].iteration == from->iteration &&
                             task->n_draws == from->kept && sampled == (from->log_lambda0 != NULL))
@@ -287,7 +288,7 @@ static phl_status restore(phl_training *training, void *context, phl_error *erro
 }
 
 /* A phl_keeper's save. */
-static phl_status save(const phl_task *task, const phl_task_state *state, void *context,
+static phl_status save(const phl_train_task *task, const phl_train_task_state *state, void *context,
                        phl_error *error)
 {
     struct resumption *r = context;

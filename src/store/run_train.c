@@ -126,7 +126,7 @@ static phl_status digest_rows(phl_run_writer *writer, phl_schema_number table, i
                  : phl_digest_add(&writer->database, table, select, digest, error);
 }
 
-static phl_status write_traces(phl_run_writer *writer, const phl_task *task, phl_error *error)
+static phl_status write_traces(phl_run_writer *writer, const phl_train_task *task, phl_error *error)
 {
     int64_t first = writer->n_traces;
     phl_status status = PHL_OK;
@@ -137,7 +137,7 @@ static phl_status write_traces(phl_run_writer *writer, const phl_task *task, phl
     return status == PHL_OK ? digest_rows(writer, PHL_TABLE_TRACE, first, 0, false, error) : status;
 }
 
-static phl_status write_draws(phl_run_writer *writer, const phl_task *task, phl_error *error)
+static phl_status write_draws(phl_run_writer *writer, const phl_train_task *task, phl_error *error)
 {
     phl_status status = PHL_OK;
     for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
@@ -155,8 +155,8 @@ static phl_status write_draws(phl_run_writer *writer, const phl_task *task, phl_
 }
 
 /* The checkpoint of a task in place of the one before. */
-static phl_status write_state(phl_run_writer *writer, const phl_task *task,
-                              const phl_task_state *state, phl_error *error)
+static phl_status write_state(phl_run_writer *writer, const phl_train_task *task,
+                              const phl_train_task_state *state, phl_error *error)
 {
     const phl_database *database = &writer->database;
     int64_t class_index = (int64_t)task->class_index, chain = (int64_t)task->chain;
@@ -176,8 +176,8 @@ static phl_status write_state(phl_run_writer *writer, const phl_task *task,
                : status;
 }
 
-static phl_status write_progress(phl_run_writer *writer, const phl_task *task,
-                                 const phl_task_state *state, phl_error *error)
+static phl_status write_progress(phl_run_writer *writer, const phl_train_task *task,
+                                 const phl_train_task_state *state, phl_error *error)
 {
     int64_t class_index = (int64_t)task->class_index;
     phl_status status = digest_rows(writer, PHL_TABLE_CLASS, class_index, 0, true, error);
@@ -191,8 +191,8 @@ static phl_status write_progress(phl_run_writer *writer, const phl_task *task,
 }
 
 /* What is new of a task, within a transaction. */
-static phl_status write_news(phl_run_writer *writer, const phl_task *task,
-                             const phl_task_state *state, phl_error *error)
+static phl_status write_news(phl_run_writer *writer, const phl_train_task *task,
+                             const phl_train_task_state *state, phl_error *error)
 {
     static const phl_section changed[] = {PHL_SECTION_MODELS, PHL_SECTION_TRACE,
                                           PHL_SECTION_CHECKPOINT};
@@ -230,8 +230,8 @@ static phl_status suggest_resume(const phl_run_writer *writer, phl_status status
 /* What a new file begins with beside the run: the first checkpoint. */
 struct beginning {
     phl_run_writer *writer;
-    const phl_task *task;
-    const phl_task_state *state;
+    const phl_train_task *task;
+    const phl_train_task_state *state;
 };
 
 static phl_status write_beginning(phl_database *database, void *context, phl_error *error)
@@ -267,8 +267,8 @@ static phl_status begin(const phl_run_writer *writer, bool durable, phl_error *e
     return status == PHL_OK ? phl_database_begin(&writer->database, error) : status;
 }
 
-phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state, void *context,
-                               phl_error *error)
+phl_status phl_run_writer_save(const phl_train_task *task, const phl_train_task_state *state,
+                               void *context, phl_error *error)
 {
     phl_run_writer *writer = context;
     if (!writer->is_open) {
@@ -281,7 +281,7 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
         return suggest_resume(writer, phl_run_writer_open(writer, error), error);
     }
     phl_run_writer before = *writer;
-    double seconds = phl_task_seconds(task);
+    double seconds = phl_train_task_seconds(task);
     bool durable = seconds >= writer->synced_at + SYNC_SECONDS;
     phl_status status = begin(writer, durable, error);
     if (status == PHL_OK) {

@@ -1,12 +1,12 @@
 /* partition_json.c - reading partitions from JSON; see partition_json.h. */
 #include "train/partition_json.h"
 
-#include <jansson.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 
-void phl_partition_free(phl_mode *modes, uint32_t n_modes)
+void phl_partition_json_free(phl_mode *modes, uint32_t n_modes)
 {
     for (uint32_t a = 0; modes != NULL && a < n_modes; a++) {
         phl_free(modes[a].block);
@@ -15,24 +15,26 @@ void phl_partition_free(phl_mode *modes, uint32_t n_modes)
 }
 
 /* Blocks of one slot; they must be 0 .. k-1, none left out. */
-static phl_status read_blocks(const json_t *blocks, uint32_t states, phl_mode *mode,
+static phl_status read_blocks(const phl_json_value *blocks, uint32_t states, phl_mode *mode,
                               phl_error *error)
 {
     size_t values = (size_t)states + 1;
-    if (!json_is_array(blocks) || json_array_size(blocks) != values) {
+    if (phl_json_size_of(blocks) != values) {
         return phl_raise(error, PHL_ERR_SYNTAX,
                          "give one block for every state and, last, one for the empty slot",
                          "partition of slot %u: \"blocks\" has %zu entries, expected %zu",
-                         mode->slot, json_array_size(blocks), values);
+                         mode->slot, phl_json_size_of(blocks), values);
     }
     mode->block = phl_alloc_zero(values, sizeof *mode->block, error);
     if (mode->block == NULL) {
         return PHL_ERR_MEMORY;
     }
+    const phl_json_value *entry = NULL;
     for (size_t q = 0; q < values; q++) {
-        const json_t *entry = json_array_get(blocks, q);
-        json_int_t block = json_integer_value(entry);
-        if (!json_is_integer(entry) || block < 0 || block > (json_int_t)states) {
+        entry = phl_json_next(blocks, entry);
+        double block = phl_json_number_of(entry);
+        if (!phl_json_is(entry, PHL_JSON_NUMBER) || !entry->whole || block < 0.0 ||
+            block > (double)states) {
             return phl_raise(error, PHL_ERR_SYNTAX, NULL,
                              "partition of slot %u: block %zu is not a number from 0 to %u",
                              mode->slot, q, states);
@@ -53,38 +55,44 @@ static phl_status read_blocks(const json_t *blocks, uint32_t states, phl_mode *m
     return PHL_OK;
 }
 
-static phl_status read_mode(const json_t *object, uint32_t states, uint32_t slots, uint32_t before,
-                            phl_mode *mode, phl_error *error)
+static phl_status read_mode(const phl_json_value *object, uint32_t states, uint32_t slots,
+                            uint32_t before, phl_mode *mode, phl_error *error)
 {
-    const json_t *slot = json_object_get(object, "slot");
-    json_int_t number = json_integer_value(slot);
-    if (!json_is_integer(slot) || number <= (json_int_t)before || number > (json_int_t)slots) {
+    const phl_json_value *slot = phl_json_member(object, "slot");
+    double number = phl_json_number_of(slot);
+    if (!phl_json_is(slot, PHL_JSON_NUMBER) || !slot->whole || number <= (double)before ||
+        number > (double)slots) {
         return phl_raise(error, PHL_ERR_SYNTAX, NULL,
                          "partition: \"slot\" must be a number above %u and at most %u, slots "
                          "ascending",
                          before, slots);
     }
     mode->slot = (uint32_t)number;
-    return read_blocks(json_object_get(object, "blocks"), states, mode, error);
+    return read_blocks(phl_json_member(object, "blocks"), states, mode, error);
 }
 
-phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots, phl_mode **modes,
-                               uint32_t *n_modes, phl_error *error)
+phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t slots,
+                                    phl_mode **modes, uint32_t *n_modes, phl_error *error)
 {
-    json_error_t fault;
-    json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, &fault);
-    if (!json_is_array(array)) {
-        phl_status bad = phl_raise(
-            error, PHL_ERR_SYNTAX,
-            "write [{\"slot\":1,\"blocks\":[0,0,1]}], as " PHL_CALL("phl_run_json") " does",
-            "the partition is not a JSON array%s%s", array == NULL ? ": " : "",
-            array == NULL ? fault.text : "");
-        json_decref(array);
-        return bad;
+    static const char *const remedy =
+        "write [{\"slot\":1,\"blocks\":[0,0,1]}], as " PHL_CALL("phl_run_json") " does";
+    phl_json json = {0};
+    phl_error fault = {0};
+    phl_status status = phl_json_load(text, &json, &fault);
+    if (status == PHL_ERR_SYNTAX) {
+        return phl_raise(error, PHL_ERR_SYNTAX, remedy, "the partition is not JSON: %s",
+                         fault.message);
     }
-    size_t n = json_array_size(array);
+    if (status != PHL_OK) {
+        return phl_raise(error, status, fault.remedy, "%s", fault.message);
+    }
+    const phl_json_value *array = json.values;
+    if (!phl_json_is(array, PHL_JSON_ARRAY)) {
+        phl_json_clear(&json);
+        return phl_raise(error, PHL_ERR_SYNTAX, remedy, "the partition is not a JSON array");
+    }
+    size_t n = phl_json_size_of(array);
     phl_mode *made = NULL;
-    phl_status status = PHL_OK;
     if (n > slots) {
         status = phl_raise(error, PHL_ERR_SYNTAX, NULL,
                            "the partition names %zu slots, the data have %u", n, slots);
@@ -92,13 +100,14 @@ phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots
         made = phl_alloc_zero(n, sizeof *made, error);
         status = made == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
+    const phl_json_value *entry = NULL;
     for (size_t a = 0; status == PHL_OK && a < n; a++) {
-        status = read_mode(json_array_get(array, a), states, slots, a == 0 ? 0 : made[a - 1].slot,
-                           &made[a], error);
+        entry = phl_json_next(array, entry);
+        status = read_mode(entry, states, slots, a == 0 ? 0 : made[a - 1].slot, &made[a], error);
     }
-    json_decref(array);
+    phl_json_clear(&json);
     if (status != PHL_OK) {
-        phl_partition_free(made, made == NULL ? 0 : (uint32_t)n);
+        phl_partition_json_free(made, made == NULL ? 0 : (uint32_t)n);
         return status;
     }
     *modes = made;

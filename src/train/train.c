@@ -57,7 +57,7 @@ static phl_status check_forest(const phl_forest *forest, const phl_train_options
  * Tasks
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status run_task(phl_task *task, phl_error *error)
+static phl_status run_task(phl_train_task *task, phl_error *error)
 {
     phl_training *training = task->training;
     (void)pthread_mutex_lock(&training->lock);
@@ -66,14 +66,14 @@ static phl_status run_task(phl_task *task, phl_error *error)
     if (cancelled && training->keeper != NULL && task->from == NULL) {
         return PHL_OK; /* not begun: that is for whoever resumes */
     }
-    return training->options.learner == PHL_LEARNER_EM ? phl_task_run_em(task, error)
-                                                       : phl_task_run_gibbs(task, error);
+    return training->options.learner == PHL_LEARNER_EM ? phl_train_em_run(task, error)
+                                                       : phl_train_gibbs_run(task, error);
 }
 
 /* A task and what it will cost, more or less. */
 struct turn {
     size_t cost;
-    phl_task *task;
+    phl_train_task *task;
 };
 
 /* Largest first: the last ones then end at about the same time in all threads. */
@@ -203,9 +203,9 @@ static phl_status add_meta(phl_training *training, phl_error *error)
 }
 
 /* EM: the restart with the best objective, as if it were the only one; NULL when none has begun. */
-static phl_task *best_restart(phl_task *tasks, size_t n)
+static phl_train_task *best_restart(phl_train_task *tasks, size_t n)
 {
-    phl_task *best = NULL;
+    phl_train_task *best = NULL;
     for (size_t i = 0; i < n; i++) {
         if (tasks[i].n_draws > 0 &&
             (best == NULL || tasks[i].draws[0].log_joint > best->draws[0].log_joint)) {
@@ -218,15 +218,15 @@ static phl_task *best_restart(phl_task *tasks, size_t n)
 /* Traces, draws and the rest of one class go into the run. */
 static phl_status collect_class(phl_training *training, size_t number, phl_error *error)
 {
-    phl_task *tasks = training->tasks + number * training->n_chains;
+    phl_train_task *tasks = training->tasks + number * training->n_chains;
     phl_model *model = &training->run->models[number];
     bool em = training->options.learner == PHL_LEARNER_EM;
-    phl_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
+    phl_train_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
     phl_status status = PHL_OK;
     bool all_done = true;
     model->stop_reason = PHL_STOP_ITERATIONS;
     for (size_t t = 0; status == PHL_OK && t < training->n_chains; t++) {
-        phl_task *task = &tasks[t];
+        phl_train_task *task = &tasks[t];
         for (size_t i = 0; status == PHL_OK && i < task->n_trace; i++) {
             status = phl_run_add_trace(training->run, &task->trace[i], error);
         }
@@ -294,7 +294,7 @@ static phl_status prepare_classes(phl_training *training, phl_error *error)
             count_trees(data->forest, &training->run->models[i]);
         }
         for (size_t chain = 0; chain < training->n_chains; chain++) {
-            phl_task *task = &training->tasks[i * training->n_chains + chain];
+            phl_train_task *task = &training->tasks[i * training->n_chains + chain];
             task->training = training;
             task->data = data;
             task->class_index = i;
@@ -318,7 +318,7 @@ static phl_status prepare(phl_training *training, phl_error *error)
     }
     phl_alphabet_clear(&classes);
     if (status == PHL_OK) {
-        status = phl_training_reckon(training, error);
+        status = phl_train_memory_reckon(training, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -350,7 +350,7 @@ static void release(phl_training *training)
         phl_free(training->tasks[i].draws);
         phl_free(training->tasks[i].trace);
         if (training->tasks[i].from != NULL) {
-            phl_task_state_clear(training->tasks[i].from);
+            phl_train_task_state_clear(training->tasks[i].from);
             phl_free(training->tasks[i].from);
         }
     }
@@ -379,8 +379,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
         status = check_forest(forest, options, error);
     }
     if (status == PHL_OK && options->partition != NULL) {
-        status = phl_partition_parse(options->partition, options->states, forest->max_slot, &modes,
-                                     &n_modes, error);
+        status = phl_partition_json_parse(options->partition, options->states, forest->max_slot,
+                                          &modes, &n_modes, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -400,7 +400,7 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
         status = collect_class(&training, i, error);
     }
     release(&training);
-    phl_partition_free(modes, n_modes);
+    phl_partition_json_free(modes, n_modes);
     (void)pthread_mutex_destroy(&training.lock);
     if (status != PHL_OK) {
         phl_run_free(training.run);

@@ -4,12 +4,12 @@
  */
 #include "train/train_config.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "train/train_options.h"
@@ -262,7 +262,7 @@ static void put_config(struct writer *writer, const phl_train_options *options,
 
 /* What is read, and what was wrong with it first. */
 struct reader {
-    const json_t *object;
+    const phl_json_value *object;
     const char *missing; /* NULL: nothing so far */
 };
 
@@ -273,11 +273,11 @@ static void miss(struct reader *reader, const char *name)
 
 static double get_real(struct reader *reader, const char *name)
 {
-    const json_t *value = json_object_get(reader->object, name);
-    if (!json_is_number(value)) {
+    const phl_json_value *value = phl_json_member(reader->object, name);
+    if (!phl_json_is(value, PHL_JSON_NUMBER)) {
         miss(reader, name);
     }
-    return json_number_value(value);
+    return phl_json_number_of(value);
 }
 
 /* Whole numbers are read as doubles, which hold them to 2^53: seeds may be larger, but stand beside
@@ -309,16 +309,17 @@ static uint32_t get_small(struct reader *reader, const char *name)
 
 static bool get_truth(struct reader *reader, const char *name)
 {
-    const json_t *value = json_object_get(reader->object, name);
-    if (!json_is_boolean(value)) {
+    const phl_json_value *value = phl_json_member(reader->object, name);
+    bool truth = phl_json_is(value, PHL_JSON_TRUE);
+    if (!truth && !phl_json_is(value, PHL_JSON_FALSE)) {
         miss(reader, name);
     }
-    return json_is_true(value);
+    return truth;
 }
 
 static bool is_word(const struct reader *reader, const char *name, const char *word)
 {
-    const char *found = json_string_value(json_object_get(reader->object, name));
+    const char *found = phl_json_string_of(phl_json_member(reader->object, name));
     return found != NULL && strcmp(found, word) == 0;
 }
 
@@ -359,13 +360,14 @@ static void get_fields(struct reader *reader, const field *fields, size_t n,
 
 static void get_gibbs(struct reader *reader, phl_train_options *options)
 {
-    const json_t *anneal = json_object_get(reader->object, "anneal");
-    double end = json_number_value(json_array_get(anneal, 1));
-    if (json_array_size(anneal) != 2 || !is_whole(end, 0x1p52)) {
+    const phl_json_value *anneal = phl_json_member(reader->object, "anneal");
+    const phl_json_value *start = phl_json_next(anneal, NULL);
+    double end = start == NULL ? 0.0 : phl_json_number_of(phl_json_next(anneal, start));
+    if (phl_json_size_of(anneal) != 2 || !is_whole(end, 0x1p52)) {
         miss(reader, "anneal");
         return;
     }
-    options->anneal_start = json_number_value(json_array_get(anneal, 0));
+    options->anneal_start = phl_json_number_of(start);
     options->anneal_end = (size_t)end;
     bool older = is_word(reader, "sampler", older_samplers[1]);
     options->sampler = get_choice(reader, "sampler", older ? older_samplers : samplers)
@@ -387,16 +389,18 @@ struct lists {
 static phl_status get_lists(struct reader *reader, phl_train_options *options, struct lists *lists,
                             phl_error *error)
 {
-    const json_t *sizes = json_object_get(reader->object, "k");
-    const json_t *earlier = json_object_get(reader->object, "earlier");
-    size_t n_sizes = json_array_size(sizes), n_earlier = json_array_size(earlier);
+    const phl_json_value *sizes = phl_json_member(reader->object, "k");
+    const phl_json_value *earlier = phl_json_member(reader->object, "earlier");
+    size_t n_sizes = phl_json_size_of(sizes), n_earlier = phl_json_size_of(earlier);
     lists->sizes = phl_alloc(n_sizes, sizeof *lists->sizes, error);
     lists->earlier = phl_alloc(n_earlier, sizeof *lists->earlier, error);
     if (lists->sizes == NULL || lists->earlier == NULL) {
         return PHL_ERR_MEMORY;
     }
+    const phl_json_value *entry = NULL;
     for (size_t i = 0; i < n_sizes; i++) {
-        double size = json_number_value(json_array_get(sizes, i));
+        entry = phl_json_next(sizes, entry);
+        double size = phl_json_number_of(entry);
         if (!is_whole(size, 4294967294.0)) {
             miss(reader, "k");
             size = 0.0;
@@ -405,8 +409,10 @@ static phl_status get_lists(struct reader *reader, phl_train_options *options, s
     }
     bool gibbs = options->learner == PHL_LEARNER_GIBBS;
     double before = gibbs ? (double)options->warmup : 0.0;
+    entry = NULL;
     for (size_t i = 0; i < n_earlier; i++) {
-        double number = json_number_value(json_array_get(earlier, i));
+        entry = phl_json_next(earlier, entry);
+        double number = phl_json_number_of(entry);
         if (!is_whole(number, (double)options->iterations - 1.0) || number <= before) {
             miss(reader, "earlier");
             number = 1.0;
@@ -420,11 +426,11 @@ static phl_status get_lists(struct reader *reader, phl_train_options *options, s
     return PHL_OK;
 }
 
-static phl_status get_config(const json_t *object, phl_train_options *options, struct lists *lists,
-                             phl_error *error)
+static phl_status get_config(const phl_json_value *object, phl_train_options *options,
+                             struct lists *lists, phl_error *error)
 {
-    struct reader reader = {object, json_is_object(object) ? NULL : "brackets"};
-    const char *kind = json_string_value(json_object_get(object, "model"));
+    struct reader reader = {object, phl_json_is(object, PHL_JSON_OBJECT) ? NULL : "brackets"};
+    const char *kind = phl_json_string_of(phl_json_member(object, "model"));
     options->kind = kind == NULL ? 0 : phl_kind_find(kind);
     if (options->kind == 0) {
         miss(&reader, "model");
@@ -494,19 +500,32 @@ static phl_status check_restored(const phl_run *run, const phl_train_options *op
                            refusal.message);
 }
 
+static phl_status parse_config(const char *text, phl_json *json, phl_error *error)
+{
+    phl_error fault = {0};
+    phl_status status = phl_json_load(text, json, &fault);
+    return status == PHL_OK ? PHL_OK
+           : status == PHL_ERR_SYNTAX
+               ? phl_raise(error, status, "use an undamaged copy, or train again",
+                           "the run is damaged: its configuration is not JSON: %s", fault.message)
+               : phl_raise(error, status, fault.remedy, "%s", fault.message);
+}
+
 phl_status phl_train_config_restore(phl_run *run, phl_error *error)
 {
     const char *text = phl_run_meta(run, "config"), *seed = phl_run_meta(run, "seed");
     if (text == NULL || seed == NULL) {
         return PHL_OK;
     }
-    /* As reals: a seed may be larger than the integers of jansson. */
-    json_t *object = json_loads(text, JSON_DECODE_INT_AS_REAL, NULL);
+    phl_json json = {0};
     phl_train_options options;
     struct lists lists = {NULL, NULL, 0};
     phl_train_options_init(&options);
-    phl_status status = get_config(object, &options, &lists, error);
-    json_decref(object);
+    phl_status status = parse_config(text, &json, error);
+    if (status == PHL_OK) {
+        status = get_config(json.values, &options, &lists, error);
+    }
+    phl_json_clear(&json);
     options.seed = strtoull(seed, NULL, 10);
     options.partition = phl_run_meta(run, "partition");
     options.command_line = phl_run_meta(run, "command");

@@ -18,7 +18,7 @@ HIDDEN = [chr(c) for first, last in (
     (0x01, 0x1F), (0x7F, 0x9F), (0x61C, 0x61C), (0x200B, 0x200B), (0x200E, 0x200F), (0x2028, 0x202E),
     (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xFFFE, 0xFFFF), (0xE0000, 0xE0001),
     (0xE007F, 0xE007F)) for c in range(first, last + 1)]
-NASTY = "x\x1b[2J\x1b]0;title\x07\x9b31m\x85\u202egnp\u2066\u2028\u200b\ufffe\\n"
+NASTY = "x\x01read.force\x02\x1b[2J\x1b]0;title\x07\x9b31m\x85\u202egnp\u2066\u2028\u200b\ufffe\\n"
 SHOWN = "p\u200cq \u00e9\u4e2d\U0001F600"  # to be left alone: a joiner inside a word, letters, a picture
 LONG = "n" * 9990 + "\x1b\u202e" + "z" * 8
 NAMES = ["left\x1b[31m", "right\u202e\\", LONG, "\x85?", SHOWN]

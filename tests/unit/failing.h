@@ -3,8 +3,7 @@
  * malloc, calloc, realloc, free, read, write, fsync, rename, renameat and close of the library are
  * replaced at link time (-Wl,--wrap); between failing_start and failing_stop one kind of them
  * fails.  What libraries allocate through the library's own functions (expat, zlib) fails too, and
- * what SQLite allocates after failing_sqlite; zstd and Jansson allocate by themselves and are left
- * alone.
+ * what SQLite allocates after failing_sqlite; zstd allocates by itself and is left alone.
  */
 #ifndef PHL_TESTS_FAILING_H
 #define PHL_TESTS_FAILING_H

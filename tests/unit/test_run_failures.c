@@ -15,6 +15,7 @@ struct work {
     phl_run *run;
     const char *path;
     bool sampled;
+    const char *partition; /* held fixed; NULL: none */
 
     phl_run *made;
     char *text;
@@ -46,7 +47,8 @@ static phl_status do_train(void *context, phl_error *error)
     struct work *work = context;
     phl_train_options options;
     phl_train_options_init(&options);
-    options.kind = work->sampled ? PHL_TF : PHL_SP;
+    options.kind = work->sampled || work->partition != NULL ? PHL_TF : PHL_SP;
+    options.partition = work->partition;
     options.states = 2;
     options.iterations = 3;
     options.chains = options.restarts = 2;
@@ -118,6 +120,16 @@ static void test_training(void **state)
     failing_allocations(&(failing_work){"train by EM", do_train, finish_run, &work, false});
     work.sampled = true;
     failing_allocations(&(failing_work){"train by Gibbs", do_train, finish_run, &work, false});
+    work.sampled = false;
+    work.partition = "[{\"slot\":1,\"blocks\":[0,1,0]}]";
+    failing_allocations(&(failing_work){"train by partition", do_train, finish_run, &work, false});
+    /* Its configuration is read again when it is opened. */
+    work.path = in_folder("a.run");
+    must(do_train(&work, error));
+    save(work.made, work.path);
+    phl_run_free(work.made);
+    work.made = NULL;
+    failing_allocations(&(failing_work){"open a trained run", do_open, finish_run, &work, false});
     phl_forest_free(work.forest);
 }
 

@@ -256,8 +256,9 @@ static void test_older_word(void **state)
 static const struct {
     const char *from, *to, *message;
 } damages[] = {
-    {"{\"model\"", "no JSON", "lacks \"brackets\""},
-    {"{\"model\"", "[1,{\"model\"", "lacks \"brackets\""},
+    {"{\"model\"", "no JSON", "its configuration is not JSON: line 1, column 1: found 'no'"},
+    {"{\"model\"", "[1,{\"model\"", "its configuration is not JSON"},
+    {"\"per_class\":true", "\"states\":5", "\"states\" is given twice"},
     {"\"tf\"", "\"zz\"", "lacks \"model\""},
     {"\"gibbs\"", "\"magic\"", "lacks \"learner\""},
     {"\"blocked\"", "\"magic\"", "lacks \"sampler\""},
