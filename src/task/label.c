@@ -178,7 +178,7 @@ static phl_status label_portions(struct labelling *work, const phl_portions *por
 {
     phl_batch *batch = &work->batch;
     phl_status status =
-        phl_map_labels(work->use.block, &work->use.run->labels, &work->label_row, error);
+        phl_index_map_labels(work->use.block, &work->use.run->labels, &work->label_row, error);
     if (status == PHL_OK) {
         status = phl_batch_open(batch, portions, error);
     }

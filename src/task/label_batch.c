@@ -26,7 +26,7 @@ phl_status phl_batch_init(phl_batch *batch, const phl_use *use, const phl_label_
                           phl_error *error)
 {
     *batch = (phl_batch){.use = use, .options = options, .n_labels = use->run->labels.count};
-    int n_workers = phl_thread_count(use->threads);
+    int n_workers = phl_parallel_threads(use->threads);
     batch->workers = phl_alloc_zero((size_t)n_workers, sizeof *batch->workers, error);
     if (batch->workers == NULL) {
         return PHL_ERR_MEMORY;
@@ -411,10 +411,10 @@ static phl_status draw_member(const struct pass *pass, size_t i, int number, phl
 }
 
 /* Items: the shapes of the part in the batch, then its trees. */
-static phl_status run_pass(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status run_pass(size_t chunk, size_t begin, size_t end, int worker, void *context,
                            phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     const struct pass *pass = context;
     const phl_batch_part *part = pass->part;
     phl_status status = PHL_OK;
@@ -427,10 +427,10 @@ static phl_status run_pass(size_t block, size_t begin, size_t end, int worker, v
 }
 
 /* Renormalise the rows of shapes over the M labels, find the best label and the entropy. */
-static phl_status finish_shapes(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status finish_shapes(size_t chunk, size_t begin, size_t end, int worker, void *context,
                                 phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     (void)worker;
     (void)error;
     phl_batch *batch = context;
@@ -439,7 +439,7 @@ static phl_status finish_shapes(size_t block, size_t begin, size_t end, int work
         const phl_batch_shape *shape = &batch->shapes[s];
         for (size_t row = shape->first_row; row < shape->first_row + shape->n_rows; row++) {
             double *p = batch->probability + row * m;
-            double sum = phl_sum_block(p, m);
+            double sum = phl_sum_chunk(p, m);
             size_t best = 0;
             for (size_t i = 0; i < m; i++) {
                 p[i] = sum > 0.0 ? p[i] / sum : 1.0 / (double)m;
@@ -462,7 +462,7 @@ static phl_status run_part(phl_batch *batch, phl_batch_part *part, phl_error *er
             struct pass pass = {.batch = batch, .part = part, .side = side, .draw = d};
             status = phl_session_upward(part->session[side], d, &pass.upward, error);
             if (status == PHL_OK) {
-                status = phl_parallel_blocks(items, 1, use->threads, run_pass, &pass, use->cancel,
+                status = phl_parallel_chunks(items, 1, use->threads, run_pass, &pass, use->cancel,
                                              use->context, error);
             }
         }
@@ -478,7 +478,7 @@ phl_status phl_batch_run(phl_batch *batch, phl_error *error)
         status = run_part(batch, &batch->parts[i], error);
     }
     if (status == PHL_OK) {
-        status = phl_parallel_blocks(batch->n_shapes, 1, use->threads, finish_shapes, batch,
+        status = phl_parallel_chunks(batch->n_shapes, 1, use->threads, finish_shapes, batch,
                                      use->cancel, use->context, error);
     }
     return status;

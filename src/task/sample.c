@@ -65,10 +65,10 @@ struct labels {
     size_t draw;
 };
 
-static phl_status sample_tree(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker, void *context,
                               phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     struct labels *work = context;
     struct worker *own = &work->workers[worker];
     phl_status status = PHL_OK;
@@ -116,7 +116,7 @@ static phl_status sample_draw(struct labels *work, size_t draw, phl_error *error
     if (status == PHL_OK) {
         work->upward = upward;
         work->draw = draw;
-        status = phl_parallel_blocks(n_trees, 16, use->threads, sample_tree, work, use->cancel,
+        status = phl_parallel_chunks(n_trees, 16, use->threads, sample_tree, work, use->cancel,
                                      use->context, error);
     }
     phl_upward_free(upward);
@@ -133,7 +133,7 @@ static phl_status prepare(struct labels *work, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    work->n_workers = phl_thread_count(work->use->threads);
+    work->n_workers = phl_parallel_threads(work->use->threads);
     work->workers = phl_alloc_zero((size_t)work->n_workers, sizeof *work->workers, error);
     work->first = phl_alloc(shapes->n_trees + 1, sizeof *work->first, error);
     if (work->workers == NULL || work->first == NULL) {
