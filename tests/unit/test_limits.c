@@ -70,7 +70,7 @@ static void test_options(void **state)
             options.states = (uint32_t)-1 - (uint32_t)i;
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "states must be from 1 to 100000");
             options = small();
-            options.slots_max = (uint32_t)-1 - (uint32_t)i;
+            options.slots_max = (uint32_t)-2 - (uint32_t)i;
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "at most 64 slots can be active");
         }
     }
