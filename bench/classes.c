@@ -61,7 +61,7 @@ int bench_end(const char *program, phl_status status, const phl_error *error)
         char text[1600];
         fprintf(stderr, "%s: %s\n", program, phl_error_format(error, text, sizeof text));
     }
-    return phl_status_exit_code(status);
+    return status == PHL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static phl_status select_class(const phl_forest *forest, int32_t number, size_t repeat,

@@ -13,7 +13,7 @@ _Noreturn void plain_fail(const phl_error *error)
 {
     char text[1600];
     fprintf(stderr, "plain: %s\n", phl_error_format(error, text, sizeof text));
-    exit(phl_status_exit_code(error->status));
+    exit(EXIT_FAILURE);
 }
 
 void *plain_alloc(size_t count, size_t size)

@@ -4,6 +4,7 @@
  */
 #include <phloem.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 int main(int argc, char **argv)
 {
@@ -14,7 +15,7 @@ int main(int argc, char **argv)
     if (status != PHL_OK) {
         char text[1600];
         fprintf(stderr, "read_forest: %s\n", phl_error_format(&error, text, sizeof text));
-        return phl_status_exit_code(status);
+        return status == PHL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     printf("%zu\n", phl_forest_trees(forest));
     phl_forest_free(forest);

@@ -23,8 +23,8 @@ static int look(const cli_arguments *parsed, const char *path, progress_line *li
     phl_run *run = NULL;
     int code = run_open(parsed, &run);
     if (code == EXIT_OK) {
-        const char *config = phl_run_meta(run, "config");
-        line->chains = config && strstr(config, "\"learner\":\"gibbs\"");
+        const phl_train_options *options = phl_run_options(run);
+        line->chains = options && options->learner == PHL_LEARNER_GIBBS;
         *finished = !training_interrupted(run) && !arguments_given(parsed, "iterations");
         if (!arguments_flag(parsed, "quiet") && !*finished) {
             terminal_message("%s: model %s, %u states", path, phl_kind_name(phl_run_kind(run)),

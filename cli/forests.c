@@ -271,7 +271,7 @@ int forest_write(const cli_arguments *parsed, const phl_forest *forest)
         bool partial = strcmp(path, "-") == 0;
         terminal_message(partial ? "interrupted, the output is not complete"
                                  : "interrupted, nothing was written");
-        return phl_status_exit_code(status);
+        return terminal_exit_code(status);
     }
     if (status != PHL_OK) {
         return library_error(parsed->command, &error);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "print/terminal.h"
+
 enum { AT_ONCE, PARTIAL, POLLED, ASKED };
 static volatile sig_atomic_t state = AT_ONCE;
 

@@ -8,8 +8,6 @@
 
 #include <stdbool.h>
 
-enum { EXIT_INTERRUPTED = 130 };
-
 /* SIGINT, SIGTERM and SIGHUP as above, SIGPIPE ends the program quietly. */
 void interrupt_install(void);
 /* From here on signals are polled (true) or end the program at once (false, the start). */

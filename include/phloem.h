@@ -55,7 +55,7 @@ PHL_API const char *phl_version(void);
  * 1. Errors
  * ------------------------------------------------------------------------------------------- */
 
-/* Grouped by theme: -status / 100 is the exit code of the command line. */
+/* Grouped by hundreds; phl_status_group tells the group. */
 typedef enum phl_status {
     PHL_OK = 0,
     PHL_ERR_ARGUMENT = -201,   /* a caller's argument is out of range or contradicts another */
@@ -85,11 +85,37 @@ typedef struct phl_error {
     uint64_t column;   /* 1-based, counted in characters; 0 = not known */
 } phl_error;
 
-/* Exit code of the command line for a status: 0, 2 usage, 3 data, 4 system, 5 internal, 130. */
-PHL_API int phl_status_exit_code(phl_status status);
+/* Whose matter it is. */
+typedef enum phl_group {
+    PHL_GROUP_OK = 0,
+    PHL_GROUP_USAGE,    /* the program's, or what its user asked for */
+    PHL_GROUP_DATA,     /* what is in a file */
+    PHL_GROUP_SYSTEM,   /* files, memory, the machine */
+    PHL_GROUP_INTERNAL, /* ours: please report it */
+    PHL_GROUP_CANCELLED /* nobody's */
+} phl_group;
 
-/* "file:line:column: message; remedy" into buffer (always terminated).  Returns buffer. */
+PHL_API phl_group phl_status_group(phl_status status);
+
+/* "file:line:column: message; remedy" into buffer (always terminated).  Returns buffer.
+ *
+ * Messages, remedies and the findings of a diagnosis name options as members of their structs, and
+ * calls of the library, between the control characters 1 and 2, which cannot come from elsewhere:
+ * "train.seed" (phl_train_options), "train.learner=em" (set to that), "read.max_name=" (set to some
+ * value), "phl_resume".  phl_error_format turns them into "seed", "learner = em", "max_name",
+ * "phl_resume".  A front end that calls them by other names uses the other two. */
 PHL_API char *phl_error_format(const phl_error *error, char *buffer, size_t size);
+
+/* Write a front end's words for an option ("train.seed") or a call ("phl_resume") into out; value:
+ * NULL, "" (any) or what it is to be set to.  False: there are none, the plain name will do. */
+typedef bool (*phl_name_fn)(const char *name, const char *value, char *out, size_t size,
+                            void *context);
+
+PHL_API char *phl_error_render(const phl_error *error, phl_name_fn name, void *context,
+                               char *buffer, size_t size);
+/* The same for a text alone. */
+PHL_API char *phl_error_render_text(const char *text, phl_name_fn name, void *context, char *buffer,
+                                    size_t size);
 
 /* ---------------------------------------------------------------------------------------------
  * 2. Callbacks
@@ -636,6 +662,10 @@ PHL_API const char *phl_run_class_name(const phl_run *run,
                                        size_t index); /* NULL if not per class */
 PHL_API const phl_model *phl_run_model(const phl_run *run, size_t index); /* borrowed */
 PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or -1 */
+/* The options the run was trained with, every default worked out; what it points to is the run's.
+ * Those that do not shape the result (threads, callbacks, the memory limit, options of the other
+ * learner) have their defaults.  NULL when the run does not say, or not in terms known here. */
+PHL_API const phl_train_options *phl_run_options(const phl_run *run);
 /* A fact about how the run was made ("command", "version", "seed", "fingerprint", "config", ...);
  * NULL if there is none such.  Keys: docs/run-file.md. */
 PHL_API const char *phl_run_meta(const phl_run *run, const char *key);

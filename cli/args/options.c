@@ -95,7 +95,7 @@ int library_error(const cli_command *command, const phl_error *error)
 {
     if (error->status == PHL_ERR_CANCELLED) { /* results appear only when complete */
         terminal_message("interrupted, nothing was written");
-        return phl_status_exit_code(error->status);
+        return terminal_exit_code(error->status);
     }
     int code = terminal_error(error);
     if (code == EXIT_USAGE) {

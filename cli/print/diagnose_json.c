@@ -1,4 +1,6 @@
 /* diagnose_json.c - a diagnosis as JSON; see diagnoses.h. */
+#include <stdlib.h>
+
 #include "print/diagnoses.h"
 #include "print/terminal.h"
 
@@ -96,8 +98,12 @@ static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, 
     for (size_t f = 0; f < diagnosis->n_findings; f++) {
         json_out_open(json, '{', true);
         json_out_truth(json, "trouble", diagnosis->findings[f].trouble);
-        json_out_text(json, "text", diagnosis->findings[f].text);
-        json_out_text(json, "advice", diagnosis->findings[f].advice);
+        char *text = terminal_words(diagnosis->findings[f].text);
+        char *advice = terminal_words(diagnosis->findings[f].advice);
+        json_out_text(json, "text", text);
+        json_out_text(json, "advice", advice);
+        free(text);
+        free(advice);
         json_out_close(json, '}');
     }
     json_out_close(json, ']');

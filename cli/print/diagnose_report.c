@@ -242,13 +242,14 @@ static void print_finding(const phl_finding *finding, const char *class_name)
     if (class_name) {
         text_printable(class_name, 40, name, sizeof name);
     }
+    char *text = terminal_words(finding->text), *advice = terminal_words(finding->advice);
     const char *parts[] = {finding->trouble ? "trouble" : "note",
                            class_name ? ", class " : "",
                            name,
                            ": ",
-                           finding->text,
-                           finding->advice ? "; " : "",
-                           finding->advice ? finding->advice : ""};
+                           text,
+                           advice ? "; " : "",
+                           advice ? advice : ""};
     size_t size = 1;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         size += strlen(parts[i]);
@@ -260,6 +261,8 @@ static void print_finding(const phl_finding *finding, const char *class_name)
     }
     terminal_wrap(stdout, line, 0, 2);
     free(line);
+    free(text);
+    free(advice);
 }
 
 /* All of one class; of several, what is trouble. */

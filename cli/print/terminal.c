@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args/fields.h"
 #include "base/text.h"
 
 /* ---- messages ---- */
@@ -55,16 +56,42 @@ void terminal_message(const char *format, ...)
     va_end(list);
 }
 
+char *terminal_words(const char *text)
+{
+    size_t size = text ? 2 * strlen(text) + 256 : 0;
+    return text ? phl_error_render_text(text, fields_name, NULL, terminal_allocate(size, 1), size)
+                : NULL;
+}
+
 void terminal_report(const char *prefix, const phl_error *error)
 {
-    char text[sizeof *error + 64];
-    print_line(prefix, phl_error_format(error, text, sizeof text));
+    char text[2 * sizeof *error];
+    print_line(prefix, phl_error_render(error, fields_name, NULL, text, sizeof text));
+}
+
+int terminal_exit_code(phl_status status)
+{
+    switch (phl_status_group(status)) {
+    case PHL_GROUP_OK:
+        return EXIT_OK;
+    case PHL_GROUP_USAGE:
+        return EXIT_USAGE;
+    case PHL_GROUP_DATA:
+        return EXIT_DATA;
+    case PHL_GROUP_SYSTEM:
+        return EXIT_SYSTEM;
+    case PHL_GROUP_CANCELLED:
+        return EXIT_INTERRUPTED;
+    case PHL_GROUP_INTERNAL:
+    default:
+        return EXIT_INTERNAL;
+    }
 }
 
 int terminal_error(const phl_error *error)
 {
     terminal_report("", error);
-    return phl_status_exit_code(error->status);
+    return terminal_exit_code(error->status);
 }
 
 void terminal_defect(const char *what)

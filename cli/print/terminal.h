@@ -15,14 +15,20 @@ enum {
     EXIT_USAGE = 2,
     EXIT_DATA = 3,
     EXIT_SYSTEM = 4,
-    EXIT_INTERNAL = 5
+    EXIT_INTERNAL = 5,
+    EXIT_INTERRUPTED = 130
 };
 
 /* "phloem: <message>" on standard error, hidden characters escaped. */
 void terminal_message(const char *format, ...) PHL_PRINTF(1, 2);
+/* A text of the library, with options and calls in the words of the command line; to be freed.
+ * NULL: NULL. */
+char *terminal_words(const char *text);
 void terminal_message_list(const char *format, va_list list);
 /* The record as a message, its text preceded by `prefix` ("" for none). */
 void terminal_report(const char *prefix, const phl_error *error);
+/* The exit code that a status of the library means. */
+int terminal_exit_code(phl_status status);
 /* The record as a message; returns the exit code. */
 int terminal_error(const phl_error *error);
 /* A defect of ours: says so and ends the program with exit code 5. */

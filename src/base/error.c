@@ -5,14 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 const char *phl_version(void)
 {
     return PHL_VERSION;
 }
 
-int phl_status_exit_code(phl_status status)
+phl_group phl_status_group(phl_status status)
 {
-    return status >= 0 ? 0 : -(int)status / 100;
+    switch (-(int)status / 100) {
+    case 0:
+        return PHL_GROUP_OK;
+    case 2:
+        return PHL_GROUP_USAGE;
+    case 3:
+        return PHL_GROUP_DATA;
+    case 4:
+        return PHL_GROUP_SYSTEM;
+    case 130:
+        return PHL_GROUP_CANCELLED;
+    default:
+        return PHL_GROUP_INTERNAL;
+    }
 }
 
 /* A text of `length` bytes was put into `size`: say so if it was cut, and between characters. */
@@ -39,13 +54,49 @@ static void copy_text(char *to, size_t size, const char *from)
     end_text(to, size, length);
 }
 
+/* Formatted twice, with a blank in place of the marks the second time: where the two differ is a
+ * mark of the format; whatever else a reader should not meet came with an argument, and is escaped.
+ */
+static void format_text(char *out, size_t size, const char *format, va_list arguments)
+{
+    enum { ROOM = 1024 };
+    char blank_format[ROOM], marked[ROOM], blank[ROOM], safe[ROOM * PHL_ESCAPE_SIZE];
+    va_list again;
+    copy_text(blank_format, sizeof blank_format, format);
+    for (char *at = blank_format; *at != '\0'; at++) {
+        *at = *at == PHL_MARK_BEGIN[0] || *at == PHL_MARK_END[0] ? ' ' : *at;
+    }
+    va_copy(again, arguments);
+    (void)vsnprintf(marked, sizeof marked, format, arguments);
+    (void)vsnprintf(blank, sizeof blank, blank_format, again);
+    va_end(again);
+    size_t used = 0, step = 1, length = strlen(marked);
+    for (size_t i = 0; i < length; i += step) {
+        size_t escaped = phl_text_escape(marked + i, length - i, safe + used, &step);
+        if (escaped == 0 || marked[i] != blank[i]) {
+            memcpy(safe + used, marked + i, step);
+        }
+        used += escaped == 0 || marked[i] != blank[i] ? step : escaped;
+    }
+    safe[used] = '\0';
+    copy_text(out, size, safe);
+}
+
+char *phl_remedy(char *out, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    format_text(out, size, format, arguments);
+    va_end(arguments);
+    return out;
+}
+
 static phl_status fill(phl_error *error, phl_status status, phl_position position,
                        const char *remedy, const char *format, va_list arguments)
 {
     if (error != NULL) {
         error->status = status;
-        int length = vsnprintf(error->message, sizeof error->message, format, arguments);
-        end_text(error->message, sizeof error->message, length < 0 ? 0 : (size_t)length);
+        format_text(error->message, sizeof error->message, format, arguments);
         copy_text(error->remedy, sizeof error->remedy, remedy);
         copy_text(error->file, sizeof error->file, position.file);
         error->line = position.line;
@@ -96,7 +147,7 @@ phl_status phl_raise_errno(phl_error *error, phl_status status, int errno_value,
 
 phl_status phl_error_locate(phl_error *error, phl_position position)
 {
-    if (error->file[0] == '\0' && phl_status_exit_code(error->status) == 3) {
+    if (error->file[0] == '\0' && phl_status_group(error->status) == PHL_GROUP_DATA) {
         copy_text(error->file, sizeof error->file, position.file);
         error->line = position.line;
         error->column = position.column;
@@ -104,22 +155,107 @@ phl_status phl_error_locate(phl_error *error, phl_position position)
     return error->status;
 }
 
-char *phl_error_format(const phl_error *error, char *buffer, size_t size)
+/* ---------------------------------------------------------------------------------------------
+ * For people
+ * ------------------------------------------------------------------------------------------- */
+
+/* Text that is being put together in a buffer; what does not fit is cut. */
+struct line {
+    char *out;
+    size_t size, used;
+};
+
+static void put(struct line *line, const char *text, size_t length)
 {
+    size_t room = line->size - 1 - line->used;
+    length = length < room ? length : room;
+    memcpy(line->out + line->used, text, length);
+    line->used += length;
+    line->out[line->used] = '\0';
+}
+
+/* An option without its struct, and the value it is to have; a call by its name. */
+static void put_plain(struct line *line, const char *name, const char *value)
+{
+    const char *dot = strchr(name, '.');
+    name = dot != NULL ? dot + 1 : name;
+    put(line, name, strlen(name));
+    if (value != NULL && value[0] != '\0') {
+        put(line, " = ", 3);
+        put(line, value, strlen(value));
+    }
+}
+
+static void put_mark(struct line *line, const char *mark, size_t length, phl_name_fn name,
+                     void *context)
+{
+    char own[160], words[256];
+    length = length < sizeof own - 1 ? length : sizeof own - 1;
+    memcpy(own, mark, length);
+    own[length] = '\0';
+    char *value = strchr(own, '=');
+    if (value != NULL) {
+        *value++ = '\0';
+    }
+    if (name != NULL && name(own, value, words, sizeof words, context)) {
+        put(line, words, strlen(words));
+    } else {
+        put_plain(line, own, value);
+    }
+}
+
+static void put_rendered(struct line *line, const char *text, phl_name_fn name, void *context)
+{
+    const char *begin;
+    while ((begin = strchr(text, PHL_MARK_BEGIN[0])) != NULL) {
+        size_t length = strcspn(begin + 1, PHL_MARK_END);
+        put(line, text, (size_t)(begin - text));
+        put_mark(line, begin + 1, length, name, context);
+        text = begin + 1 + length + (begin[1 + length] != '\0');
+    }
+    put(line, text, strlen(text));
+}
+
+char *phl_error_render_text(const char *text, phl_name_fn name, void *context, char *buffer,
+                            size_t size)
+{
+    struct line line = {buffer, size, 0};
+    if (size > 0) {
+        buffer[0] = '\0';
+        put_rendered(&line, text, name, context);
+    }
+    return buffer;
+}
+
+char *phl_error_render(const phl_error *error, phl_name_fn name, void *context, char *buffer,
+                       size_t size)
+{
+    struct line line = {buffer, size, 0};
+    char numbers[64] = "";
     if (size == 0) {
         return buffer;
     }
-    char place[600] = "";
-    if (error->file[0] != '\0' && error->line > 0 && error->column > 0) {
-        (void)snprintf(place, sizeof place, "%s:%llu:%llu: ", error->file,
-                       (unsigned long long)error->line, (unsigned long long)error->column);
-    } else if (error->file[0] != '\0' && error->line > 0) {
-        (void)snprintf(place, sizeof place, "%s:%llu: ", error->file,
-                       (unsigned long long)error->line);
-    } else if (error->file[0] != '\0') {
-        (void)snprintf(place, sizeof place, "%s: ", error->file);
+    buffer[0] = '\0';
+    if (error->file[0] != '\0') {
+        if (error->line > 0 && error->column > 0) {
+            (void)snprintf(numbers, sizeof numbers, ":%llu:%llu", (unsigned long long)error->line,
+                           (unsigned long long)error->column);
+        } else if (error->line > 0) {
+            (void)snprintf(numbers, sizeof numbers, ":%llu", (unsigned long long)error->line);
+        }
+        put(&line, error->file, strlen(error->file));
+        put(&line, numbers, strlen(numbers));
+        put(&line, ": ", 2);
     }
-    (void)snprintf(buffer, size, "%s%s%s%s", place, error->message,
-                   error->remedy[0] != '\0' ? "; " : "", error->remedy);
+    put_rendered(&line, error->message, name, context);
+    if (error->remedy[0] != '\0') {
+        put(&line, "; ", 2);
+        put_rendered(&line, error->remedy, name, context);
+    }
     return buffer;
+}
+
+char *phl_error_format(const phl_error *error, char *buffer, size_t size)
+{
+    return phl_error_render(error, NULL, NULL, buffer, size);
 }

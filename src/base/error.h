@@ -8,6 +8,16 @@
 
 #include "phloem.h"
 
+/* What a message or a remedy says to a user of an option or a call, in a form that every front end
+ * can put in its own words (phl_error_render): the option itself, the option with a value (""
+ * stands for any), a call of the library.  An option is "train.seed": member seed of
+ * phl_train_options. */
+#define PHL_MARK_BEGIN "\001"
+#define PHL_MARK_END "\002"
+#define PHL_OPTION(option) PHL_MARK_BEGIN option PHL_MARK_END
+#define PHL_OPTION_TO(option, value) PHL_MARK_BEGIN option "=" value PHL_MARK_END
+#define PHL_CALL(call) PHL_MARK_BEGIN call PHL_MARK_END
+
 /* Where in an input an error lies. */
 typedef struct phl_position {
     const char *file;
@@ -15,7 +25,9 @@ typedef struct phl_position {
     uint64_t column; /* 1-based; 0 = not known */
 } phl_position;
 
-/* Fill *error (if not NULL) and return status.  remedy may be NULL. */
+/* Fill *error (if not NULL) and return status.  remedy may be NULL; where it holds foreign text, it
+ * is made by phl_remedy.  What the format inserts is escaped (phl_text_escape), so that the marks
+ * above can come from the format alone. */
 phl_status phl_raise(phl_error *error, phl_status status, const char *remedy, const char *format,
                      ...) PHL_PRINTF(4, 5);
 
@@ -26,6 +38,9 @@ phl_status phl_raise_at(phl_error *error, phl_status status, phl_position positi
 /* The same for a failed system call: the text of errno is appended to the message. */
 phl_status phl_raise_errno(phl_error *error, phl_status status, int errno_value, const char *file,
                            const char *format, ...) PHL_PRINTF(5, 6);
+
+/* A remedy with foreign text in it, made as messages are.  Returns out. */
+char *phl_remedy(char *out, size_t size, const char *format, ...) PHL_PRINTF(3, 4);
 
 /* Add the place to an error about data that does not name one yet (the builder knows trees, not
  * files).  Returns the error's status. */

@@ -217,7 +217,8 @@ phl_status phl_builder_label(phl_builder *builder, const char *name, size_t leng
 
 static phl_status raise_too_many_children(phl_error *error, uint64_t cap)
 {
-    return phl_raise(error, PHL_ERR_LIMIT, "raise the cap with --max-children N",
+    return phl_raise(error, PHL_ERR_LIMIT,
+                     "raise the cap with " PHL_OPTION_TO("read.max_children", ""),
                      "a child in a slot beyond %llu", (unsigned long long)cap);
 }
 
@@ -244,9 +245,9 @@ static inline phl_status take_slot(phl_builder *builder, uint32_t *slot, phl_err
         }
     }
     if (builder->max_nodes != 0 && builder->tree_nodes >= builder->max_nodes) {
-        return phl_raise(error, PHL_ERR_LIMIT, "raise the cap with --max-nodes N",
-                         "a tree with more than %llu nodes",
-                         (unsigned long long)builder->max_nodes);
+        return phl_raise(
+            error, PHL_ERR_LIMIT, "raise the cap with " PHL_OPTION_TO("read.max_nodes", ""),
+            "a tree with more than %llu nodes", (unsigned long long)builder->max_nodes);
     }
     builder->tree_nodes++;
     return PHL_OK;

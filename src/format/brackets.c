@@ -49,7 +49,8 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
 static phl_status name_too_long(struct parse *parse, const char *at, phl_error *error)
 {
     return phl_raise_at(error, PHL_ERR_LIMIT, phl_lines_position(&parse->lines, parse->line, at),
-                        "raise the cap with --max-name BYTES", "a name longer than %llu bytes",
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
+                        "a name longer than %llu bytes",
                         (unsigned long long)parse->reader->options->max_name);
 }
 
@@ -240,7 +241,7 @@ static phl_status read_nodes(struct parse *parse, const char *at, const char **e
             return expected(parse, at, "a child in brackets, _ or )",
                             *at == '\n' ? "every ( needs its )"
                                         : "a leaf is written (name); is this a parse tree with "
-                                          "words (--from ptb)?",
+                                          "words (" PHL_OPTION_TO("read.format", "ptb") ")?",
                             error);
         }
         if (status != PHL_OK) {

@@ -182,7 +182,8 @@ static phl_status read_label(conllu_reading *reading, const char *line, field wh
         char shown[PHL_EXCERPT_SIZE];
         return phl_raise_at(
             reading->error, PHL_ERR_LIMIT, phl_lines_position(&reading->lines, line, what.begin),
-            "raise the cap with --max-name N", "a label '%s' of %zu bytes, more than %llu",
+            "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
+            "a label '%s' of %zu bytes, more than %llu",
             phl_excerpt(what.begin, what.length, shown), what.length, (unsigned long long)cap);
     }
     if (what.length == 1 && *what.begin == '_') {
@@ -224,7 +225,8 @@ static phl_status read_word(conllu_reading *reading, const char *line, size_t le
     if (number > reading->reader->options->max_nodes || number >= UINT32_MAX) {
         return phl_raise_at(reading->error, PHL_ERR_LIMIT,
                             phl_lines_position(&reading->lines, line, line),
-                            "raise the cap with --max-nodes N", "a tree with more than %llu nodes",
+                            "raise the cap with " PHL_OPTION_TO("read.max_nodes", ""),
+                            "a tree with more than %llu nodes",
                             (unsigned long long)reading->reader->options->max_nodes);
     }
     status = phl_grow(&reading->words, &reading->capacity, number + 1, sizeof *reading->words,

@@ -39,7 +39,8 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
 static phl_status name_too_long(struct parse *parse, const char *at, phl_error *error)
 {
     return phl_raise_at(error, PHL_ERR_LIMIT, phl_lines_position(&parse->lines, parse->line, at),
-                        "raise the cap with --max-name BYTES", "a name longer than %llu bytes",
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
+                        "a name longer than %llu bytes",
                         (unsigned long long)parse->reader->options->max_name);
 }
 

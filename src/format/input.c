@@ -119,6 +119,11 @@ static phl_status detect_compression(phl_input *input, phl_error *error)
         if (input->zstd == NULL) {
             return raise_memory(error);
         }
+        /* The widest window there is (zstd --long=31): memory for it is touched as text comes out,
+         * of which there is no more than the ratio allows. */
+        ZSTD_bounds window = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+        size_t code = ZSTD_DCtx_setParameter(input->zstd, ZSTD_d_windowLogMax, window.upperBound);
+        PHL_CHECK_BUG(!ZSTD_isError(window.error) && !ZSTD_isError(code), error);
     }
     return PHL_OK;
 }
@@ -253,10 +258,19 @@ static phl_status unzstd_some(phl_input *input, unsigned char *buffer, size_t si
     input->raw_begin += in.pos;
     *got = out.pos;
     if (ZSTD_isError(code)) {
-        if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) {
+        phl_position position = {input->name, 0, 0};
+        switch (ZSTD_getErrorCode(code)) {
+        case ZSTD_error_memory_allocation:
             return raise_memory(error);
+        case ZSTD_error_frameParameter_windowTooLarge:
+            return phl_raise_at(error, PHL_ERR_LIMIT, position, "compress it with zstd --long=27",
+                                "the zstd data need a wider window than this machine can give");
+        case ZSTD_error_dictionary_wrong:
+            return phl_raise_at(error, PHL_ERR_FORMAT, position, "compress it without one",
+                                "the zstd data need a dictionary, which is not part of the file");
+        default:
+            return raise_damaged(input, "zstd", "damaged", error);
         }
-        return raise_damaged(input, "zstd", "damaged", error);
     }
     input->frame_open = code != 0;
     return PHL_OK;
@@ -268,7 +282,8 @@ static phl_status check_ratio(const phl_input *input, phl_error *error)
         input->text_bytes / input->max_ratio > input->raw_bytes) {
         phl_position position = {input->name, 0, 0};
         return phl_raise_at(error, PHL_ERR_LIMIT, position,
-                            "raise the cap with --max-ratio N if the file is to be trusted",
+                            "raise the cap with " PHL_OPTION_TO("read.max_ratio",
+                                                                "") " if the file is to be trusted",
                             "decompresses to more than %llu times its size",
                             (unsigned long long)input->max_ratio);
     }

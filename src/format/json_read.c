@@ -31,8 +31,9 @@ static phl_position place(const phl_json_parse *parse, const char *at)
 static phl_status too_many_nodes(const phl_json_parse *parse, const char *at, phl_error *error)
 {
     return phl_raise_at(error, PHL_ERR_LIMIT, place(parse, at),
-                        parse->max_nodes < MAX_NODES ? "raise the cap with --max-nodes N"
-                                                     : "split the tree",
+                        parse->max_nodes < MAX_NODES
+                            ? "raise the cap with " PHL_OPTION_TO("read.max_nodes", "")
+                            : "split the tree",
                         "a tree with more than %llu nodes", (unsigned long long)parse->max_nodes);
 }
 
@@ -76,8 +77,9 @@ static phl_status read_index(phl_json_parse *parse, enum phl_json_key key, size_
     }
     if (size > parse->max_slot) {
         return phl_raise_at(error, PHL_ERR_LIMIT, place(parse, at),
-                            "raise the cap with --max-children N", "\"slot\"[%zu] is beyond %llu",
-                            node, (unsigned long long)parse->max_slot);
+                            "raise the cap with " PHL_OPTION_TO("read.max_children", ""),
+                            "\"slot\"[%zu] is beyond %llu", node,
+                            (unsigned long long)parse->max_slot);
     }
     *value = (uint32_t)size;
     return PHL_OK;

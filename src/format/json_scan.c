@@ -131,8 +131,8 @@ static phl_status name_too_long(const phl_json_line *line, const char *at, uint6
                                 phl_error *error)
 {
     return phl_raise_at(error, PHL_ERR_LIMIT, place(line, at),
-                        "raise the cap with --max-name BYTES", "a name longer than %llu bytes",
-                        (unsigned long long)max);
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
+                        "a name longer than %llu bytes", (unsigned long long)max);
 }
 
 static phl_status bad_byte(const phl_json_line *line, const char *at, phl_error *error)

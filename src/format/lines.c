@@ -67,9 +67,10 @@ static void give_up(phl_lines *lines)
 static phl_status raise_long_line(const phl_lines *lines, uint64_t number, phl_error *error)
 {
     phl_position position = {phl_input_name(lines->input), number, 0};
-    return phl_raise_at(error, PHL_ERR_LIMIT, position,
-                        "raise the cap with --max-token BYTES, if this is a text file",
-                        "a line longer than %llu bytes", (unsigned long long)lines->max_line);
+    return phl_raise_at(
+        error, PHL_ERR_LIMIT, position,
+        "raise the cap with " PHL_OPTION_TO("read.max_token", "") ", if this is a text file",
+        "a line longer than %llu bytes", (unsigned long long)lines->max_line);
 }
 
 phl_status phl_lines_next(phl_lines *lines, const char **line, size_t *length, phl_error *error)

@@ -93,7 +93,7 @@ static phl_status raise_long_name(ptb_reading *reading, const char *at, size_t l
 {
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, place_of(reading, at),
-                        "raise the cap with --max-name N",
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
                         "a name '%s' of %zu bytes, more than %llu", phl_excerpt(at, length, shown),
                         length, (unsigned long long)reading->reader->options->max_name);
 }

@@ -90,10 +90,11 @@ static phl_status choose_driver(phl_input *input, const char *path, const phl_re
     if (*driver == NULL) {
         char excerpt[PHL_EXCERPT_SIZE];
         phl_position position = {phl_input_name(input), 0, 0};
-        return phl_raise_at(error, PHL_ERR_FORMAT, position,
-                            "say it with --from brackets|json|elastic|xml|conllu|ptb",
-                            "cannot tell the format from the name or from '%s'",
-                            phl_excerpt(text, length, excerpt));
+        return phl_raise_at(
+            error, PHL_ERR_FORMAT, position,
+            "say it with " PHL_OPTION_TO("read.format", "brackets|json|elastic|xml|conllu|ptb"),
+            "cannot tell the format from the name or from '%s'",
+            phl_excerpt(text, length, excerpt));
     }
     return PHL_OK;
 }
@@ -203,7 +204,7 @@ static phl_status pass_over_input(phl_forest_reader *reader, phl_status status, 
 {
     close_input(reader);
     phl_builder_abandon_tree(reader->builder);
-    if (!reader->options.skip_bad || phl_status_exit_code(status) != 3) {
+    if (!reader->options.skip_bad || phl_status_group(status) != PHL_GROUP_DATA) {
         return status;
     }
     reader->summary.skipped++;

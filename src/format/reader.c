@@ -82,7 +82,7 @@ phl_status phl_reader_bad_tree(phl_reader *reader, phl_status status, phl_error 
 {
     phl_builder_abandon_tree(reader->builder);
     /* Only what is wrong with the data can be passed over. */
-    if (!reader->options->skip_bad || phl_status_exit_code(status) != 3) {
+    if (!reader->options->skip_bad || phl_status_group(status) != PHL_GROUP_DATA) {
         return status;
     }
     reader->summary->skipped++;

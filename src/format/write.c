@@ -25,12 +25,13 @@ phl_status phl_write_objection(const phl_writer *writer, const phl_format_driver
     const phl_forest *forest = writer->forest;
     const char *file = phl_tree_file(forest, tree);
     phl_position position = {file, phl_tree_line(forest, tree), 0};
-    return phl_raise_at(error, PHL_ERR_EXPRESS, position,
-                        strstr(what, "class") != NULL
-                            ? "write json or brackets, or leave classes out with --no-class"
-                        : strstr(what, "weight") != NULL ? "write json"
-                                                         : "write json or brackets",
-                        "tree %zu: %s cannot express %s", tree, driver->name, what);
+    return phl_raise_at(
+        error, PHL_ERR_EXPRESS, position,
+        strstr(what, "class") != NULL
+            ? "write json or brackets, or leave classes out with " PHL_OPTION("read.no_class")
+        : strstr(what, "weight") != NULL ? "write json"
+                                         : "write json or brackets",
+        "tree %zu: %s cannot express %s", tree, driver->name, what);
 }
 
 /* Refuse a forest that holds something the format cannot carry, naming the first such tree.  Nodes

@@ -432,7 +432,8 @@ static phl_status find_target(struct folder *folder, phl_error *error)
     folder->into = open(folder->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->into < 0 && errno == ENOTDIR) {
         return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "give the name of a new folder, or --only-class/--limit 1",
+                            "give the name of a new folder, or " PHL_OPTION(
+                                "read.only_classes") "/" PHL_OPTION_TO("read.limit", "1"),
                             "several documents need a folder, and this is a file");
     }
     if (folder->into < 0 && errno != ENOENT) {
@@ -455,7 +456,7 @@ static phl_status find_target(struct folder *folder, phl_error *error)
         folder->into = -1;
     } else if (!folder->writer->options->force) {
         return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "name a new folder, or add to this one with --force",
+                            "name a new folder, or add to this one with " PHL_OPTION("write.force"),
                             "the folder is not empty");
     }
     return PHL_OK;

@@ -100,7 +100,7 @@ static phl_status parse_document(phl_xml_reading *reading)
         unfinished = reading->fed - finished;
         if (!last && unfinished >= cap) {
             return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
-                                "raise the cap with --max-token N",
+                                "raise the cap with " PHL_OPTION_TO("read.max_token", ""),
                                 "a piece of markup of more than %llu bytes begins here",
                                 (unsigned long long)cap);
         }

@@ -95,10 +95,10 @@ static phl_status raise_unknown_encoding(const phl_xml_reading *reading)
     char name[PHL_EXCERPT_SIZE];
     char remedy[PHL_EXCERPT_SIZE + 128];
     (void)phl_excerpt(reading->label.bytes, reading->label.length, name);
-    (void)snprintf(remedy, sizeof remedy,
-                   "turn the file into UTF-8 with iconv -f %s -t UTF-8 and take the encoding out "
-                   "of its first line",
-                   name);
+    (void)phl_remedy(remedy, sizeof remedy,
+                     "turn the file into UTF-8 with iconv -f %s -t UTF-8 and take the encoding out "
+                     "of its first line",
+                     name);
     return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_place(reading), remedy,
                         "the document says it is in the encoding '%s'; expected UTF-8, UTF-16, "
                         "ISO-8859-1 or US-ASCII",
@@ -172,10 +172,10 @@ phl_status phl_xml_raise_fault(const phl_xml_reading *reading)
                             "the document ends in the middle of a character");
     case XML_ERROR_SYNTAX:
         if (!reading->in_root) {
-            return phl_raise_at(error, PHL_ERR_SYNTAX, place,
-                                "give the right format with --from if this is not XML",
-                                "found '%s', expected the root element",
-                                found_text(reading, "", found));
+            return phl_raise_at(
+                error, PHL_ERR_SYNTAX, place,
+                "give the right format with " PHL_OPTION("read.format") " if this is not XML",
+                "found '%s', expected the root element", found_text(reading, "", found));
         }
         break;
     default:

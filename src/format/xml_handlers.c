@@ -75,7 +75,7 @@ static void XMLCALL declare_attribute(void *context, const XML_Char *element,
     }
     if (++reading->declarations > reading->reader->options->max_attributes) {
         stop(reading, phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
-                                   "raise the cap with --max-attributes N",
+                                   "raise the cap with " PHL_OPTION_TO("read.max_attributes", ""),
                                    "the document type declares more than %llu attributes",
                                    (unsigned long long)reading->reader->options->max_attributes));
         return;
@@ -129,8 +129,9 @@ static phl_status check_name(const phl_xml_reading *reading, const char *what, c
     }
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
-                        "raise the cap with --max-name N", "%s '%s' of %zu bytes, more than %llu",
-                        what, phl_excerpt(name, length, shown), length, (unsigned long long)cap);
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
+                        "%s '%s' of %zu bytes, more than %llu", what,
+                        phl_excerpt(name, length, shown), length, (unsigned long long)cap);
 }
 
 static phl_status open_labelled(phl_xml_reading *reading, const char *name, size_t length,
@@ -230,7 +231,7 @@ static phl_status check_attributes(phl_xml_reading *reading, const XML_Char **at
         return PHL_OK;
     }
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
-                        "raise the cap with --max-attributes N",
+                        "raise the cap with " PHL_OPTION_TO("read.max_attributes", ""),
                         "an element with %llu attributes, more than %llu",
                         (unsigned long long)count, (unsigned long long)cap);
 }
@@ -250,10 +251,10 @@ static void XMLCALL start_element(void *context, const XML_Char *name, const XML
         reading->html |= is_html(name);
     }
     if (++reading->depth > options->max_depth) {
-        status =
-            phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
-                         "raise the cap with --max-depth N", "elements nested more than %llu deep",
-                         (unsigned long long)options->max_depth);
+        status = phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
+                              "raise the cap with " PHL_OPTION_TO("read.max_depth", ""),
+                              "elements nested more than %llu deep",
+                              (unsigned long long)options->max_depth);
     }
     if (status == PHL_OK) {
         status = check_name(reading, "an element called", name, length);

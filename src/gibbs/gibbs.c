@@ -42,7 +42,8 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint
             e++;
         }
         if (e == pairs->n_eligible) {
-            return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slot-support, or leave it out",
+            return phl_raise(error, PHL_ERR_ARGUMENT,
+                             "lower " PHL_OPTION("train.slot_support") ", or leave it out",
                              "slot %u cannot be active: it is filled in too few nodes",
                              fixed[a].slot);
         }
@@ -80,9 +81,10 @@ static phl_status count_times(phl_gibbs *gibbs, phl_error *error)
         double weight = phl_tree_weight(forest, tree);
         if (weight != floor(weight) || weight > 0x1p40) {
             phl_position position = {phl_tree_file(forest, tree), phl_tree_line(forest, tree), 0};
-            return phl_raise_at(
-                error, PHL_ERR_ARGUMENT, position, "use whole weights, or --learner em",
-                "tree %zu has weight %g; sampling needs positive integers", tree, weight);
+            return phl_raise_at(error, PHL_ERR_ARGUMENT, position,
+                                "use whole weights, or " PHL_OPTION_TO("train.learner", "em"),
+                                "tree %zu has weight %g; sampling needs positive integers", tree,
+                                weight);
         }
     }
     return phl_count_occurrences(forest, NULL, &gibbs->times, error);

@@ -589,7 +589,8 @@ phl_status phl_hidden_states_draw(phl_gibbs *gibbs, phl_error *error)
         status = isfinite(gibbs->log_likelihood)
                      ? prepare(gibbs, error)
                      : phl_raise(error, PHL_ERR_ARGUMENT,
-                                 "use concentrations (--alpha, --beta, --gamma) nearer to 1",
+                                 "use concentrations (" PHL_OPTION("train.alpha") ", " PHL_OPTION(
+                                     "train.beta") ", " PHL_OPTION("train.gamma") ") nearer to 1",
                                  "the tables drawn in iteration %llu give trees no probability",
                                  (unsigned long long)gibbs->iteration);
     }

@@ -119,7 +119,7 @@ static phl_status measure(phl_paper_sampler *sampler, phl_error *error)
     }
     phl_free(size);
     if (nodes >= (double)PHL_PAPER_SAMPLER_NONE) {
-        return phl_raise(error, PHL_ERR_LIMIT, "use --sampler blocked",
+        return phl_raise(error, PHL_ERR_LIMIT, "use " PHL_OPTION_TO("train.sampler", "blocked"),
                          "%.0f nodes: the sampler of the paper keeps each by itself, at most %u",
                          nodes, PHL_PAPER_SAMPLER_NONE - 1);
     }

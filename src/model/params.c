@@ -181,7 +181,8 @@ phl_status phl_params_limit(phl_kind kind, uint32_t states, uint32_t slots, uint
         return PHL_OK;
     }
     return phl_raise(
-        error, PHL_ERR_LIMIT, "use fewer states or another model (sp, tf), or raise --memory-limit",
+        error, PHL_ERR_LIMIT,
+        "use fewer states or another model (sp, tf), or raise " PHL_OPTION("train.memory_limit"),
         "a model of kind %s with %u states and %u slots needs %.3g GiB of tables, "
         "the limit is %.3g GiB",
         phl_kind_name(kind), states, slots, (double)bytes / 0x1p30, (double)memory_limit / 0x1p30);

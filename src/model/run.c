@@ -40,6 +40,16 @@ phl_status phl_run_create(phl_kind kind, uint32_t states, uint32_t slots,
     return PHL_OK;
 }
 
+static void free_options(phl_train_options *options)
+{
+    if (options != NULL) {
+        phl_free((char *)options->partition);
+        phl_free((char *)options->command_line);
+        phl_free((uint32_t *)options->sizes);
+        phl_free(options);
+    }
+}
+
 void phl_run_free(phl_run *run)
 {
     if (run == NULL) {
@@ -60,6 +70,8 @@ void phl_run_free(phl_run *run)
     phl_free(run->models);
     phl_free(run->meta);
     phl_free(run->trace);
+    free_options(run->options);
+    phl_free(run->earlier);
     phl_forest_free(run->forest);
     phl_free(run);
 }
@@ -72,6 +84,64 @@ phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *
         run->trace[run->n_trace++] = *row;
     }
     return status;
+}
+
+/* *text becomes a copy of what it points to; NULL stays NULL. */
+static phl_status own_text(const char **text, phl_error *error)
+{
+    if (*text == NULL) {
+        return PHL_OK;
+    }
+    *text = phl_copy_text(*text, strlen(*text), error);
+    return *text == NULL ? PHL_ERR_MEMORY : PHL_OK;
+}
+
+static phl_status own_sizes(const uint32_t **sizes, size_t n, phl_error *error)
+{
+    uint32_t *copy = *sizes == NULL ? NULL : phl_alloc(n, sizeof *copy, error);
+    if (*sizes != NULL && copy == NULL) {
+        *sizes = NULL;
+        return PHL_ERR_MEMORY;
+    }
+    if (copy != NULL) {
+        memcpy(copy, *sizes, n * sizeof *copy);
+    }
+    *sizes = copy;
+    return PHL_OK;
+}
+
+phl_status phl_run_set_options(phl_run *run, const phl_train_options *options,
+                               const size_t *earlier, size_t n_earlier, phl_error *error)
+{
+    phl_train_options *made = phl_alloc(1, sizeof *made, error);
+    size_t *before = made == NULL ? NULL : phl_alloc(n_earlier, sizeof *before, error);
+    if (before == NULL) {
+        phl_free(made);
+        return PHL_ERR_MEMORY;
+    }
+    *made = *options;
+    phl_status texts = own_text(&made->partition, error);
+    phl_status command = own_text(&made->command_line, error);
+    phl_status sizes = own_sizes(&made->sizes, made->n_sizes, error);
+    if (texts != PHL_OK || command != PHL_OK || sizes != PHL_OK) {
+        free_options(made);
+        phl_free(before);
+        return PHL_ERR_MEMORY;
+    }
+    if (n_earlier > 0) {
+        memcpy(before, earlier, n_earlier * sizeof *before);
+    }
+    free_options(run->options);
+    phl_free(run->earlier);
+    run->options = made;
+    run->earlier = before;
+    run->n_earlier = n_earlier;
+    return PHL_OK;
+}
+
+const phl_train_options *phl_run_options(const phl_run *run)
+{
+    return run->options;
 }
 
 static phl_meta *find_meta(const phl_run *run, const char *key)

@@ -37,8 +37,11 @@ struct phl_run {
     size_t n_meta, meta_capacity;
     phl_meta *meta;
     size_t n_trace, trace_capacity;
-    phl_trace_row *trace; /* by class, chain and iteration; no iteration twice */
-    phl_forest *forest;   /* trained on, to be stored with the run; owned, may be NULL */
+    phl_trace_row *trace;       /* by class, chain and iteration; no iteration twice */
+    phl_train_options *options; /* see phl_run_options; owned with what it points to, may be NULL */
+    size_t *earlier; /* [n_earlier] iterations asked for before the run was extended, ascending */
+    size_t n_earlier;
+    phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
 };
 
 /* An empty run over copies of the alphabets; per_class: one model a class name, else one model. */
@@ -55,6 +58,9 @@ phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *
 phl_status phl_trace_order(phl_run *run, phl_error *error);
 /* All rows of a class, by chain and iteration. */
 const phl_trace_row *phl_trace_of_class(const phl_model *model, size_t *n);
+/* Set (or set anew) how the run was trained; everything is copied, on failure nothing changes. */
+phl_status phl_run_set_options(phl_run *run, const phl_train_options *options,
+                               const size_t *earlier, size_t n_earlier, phl_error *error);
 /* Set (or set anew) a fact about the run; value is copied. */
 phl_status phl_run_set_meta(phl_run *run, const char *key, const char *value, phl_error *error);
 

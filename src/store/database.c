@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "store/schema.h"
 
-#define ASK_FOR_RUN "give a run that `phloem train` made"
+#define ASK_FOR_RUN "give a run that " PHL_CALL("phl_train") " made"
 #define MAGIC "SQLite format 3" /* with its NUL, the first bytes of a database */
 #define TRY_A_COPY "use an undamaged copy, or train again"
 
@@ -239,8 +239,8 @@ phl_status phl_database_fold(const phl_database *database, phl_error *error)
     if ((code & 0xff) == SQLITE_BUSY) {
         return phl_raise_at(
             error, PHL_ERR_WRITE, position,
-            "do not copy or move the one without the other; when nobody reads the run any more, "
-            "'phloem resume' joins them",
+            "do not copy or move the one without the other; when nobody reads the run any "
+            "more, " PHL_CALL("phl_resume") " joins them",
             "everything is written, but a part of it lies in %.200s-wal, because another program "
             "is reading an earlier state of the run",
             database->name);
@@ -502,7 +502,7 @@ static phl_status start_log(const phl_database *database, bool logged, phl_error
     }
     if ((code & 0xff) == SQLITE_BUSY) {
         return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "end that program; 'phloem resume' goes on from here",
+                            "end that program; " PHL_CALL("phl_resume") " goes on from here",
                             "cannot write: another program has been reading the run since before "
                             "its log was begun");
     }

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "store/run_file.h"
+#include "train/train_config.h"
 
 /* Columns of the table class. */
 struct class_row {
@@ -413,6 +414,18 @@ static phl_status read_trace(phl_database *database, phl_run *run, phl_error *er
  * All together
  * ------------------------------------------------------------------------------------------- */
 
+/* How the run was trained.  What it predicts does not depend on that: a run that does not say, or
+ * not in terms known here, is read all the same, and phl_resume says what is wrong. */
+static phl_status read_options(phl_run *run, phl_error *error)
+{
+    phl_error wrong = {0};
+    phl_status status = phl_train_config_restore(run, &wrong);
+    if (status == PHL_ERR_MEMORY && error != NULL) {
+        *error = wrong;
+    }
+    return status == PHL_ERR_MEMORY ? status : PHL_OK;
+}
+
 static phl_status read_run(phl_database *database, phl_run **run, phl_error *error)
 {
     struct gathered gathered;
@@ -437,6 +450,9 @@ static phl_status read_run(phl_database *database, phl_run **run, phl_error *err
         status = make_run(&gathered, run, error);
     }
     clear_gathered(&gathered);
+    if (status == PHL_OK) {
+        status = read_options(*run, error);
+    }
     if (status == PHL_OK) {
         status = read_draws(database, *run, error);
     }

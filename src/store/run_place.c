@@ -82,7 +82,7 @@ phl_status phl_run_place_begin(const char *path, bool replace, int *lock, phl_er
     }
     if (!replace) {
         return phl_raise_at(error, PHL_ERR_WRITE, position,
-                            "choose another name, or replace it with --force",
+                            "choose another name, or replace it with " PHL_OPTION("file.replace"),
                             "the file exists already");
     }
     phl_status status = phl_run_place_lock(path, lock, error);

@@ -1,18 +1,16 @@
 /* run_resume.c - going on with a training from its run file; see phl_resume in phloem.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/options.h"
 #include "store/checkpoint.h"
-#include "train/train_options.h"
+#include "train/train_config.h"
 
 /* What is known about the run before training goes on. */
 struct resumption {
     const char *path;
     phl_run *known;     /* as it lies in the file */
     phl_forest *forest; /* from the file; NULL: the caller's is used */
-    phl_train_config config;
     bool extended;
     phl_directory directory;
     phl_database database; /* open for reading while states are restored */
@@ -30,13 +28,12 @@ static phl_status raise_here(const struct resumption *r, phl_error *error, phl_s
     return phl_raise_at(error, status, position, remedy, "%s", message);
 }
 
-static phl_status read_config(struct resumption *r, phl_error *error)
+static phl_status check_options(struct resumption *r, phl_error *error)
 {
-    const char *text = phl_run_meta(r->known, "config");
-    const char *seed = phl_run_meta(r->known, "seed");
     const char *version = phl_run_meta(r->known, "version");
     phl_position position = {r->path, 0, 0};
-    if (text == NULL || seed == NULL || version == NULL) {
+    if (phl_run_meta(r->known, "config") == NULL || phl_run_meta(r->known, "seed") == NULL ||
+        version == NULL) {
         return raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
                           "the run does not say how it was trained");
     }
@@ -47,53 +44,38 @@ static phl_status read_config(struct resumption *r, phl_error *error)
                             "%.40s; this is %s",
                             version, phl_version());
     }
-    phl_status status = phl_train_config_parse(text, &r->config, error);
-    if (status != PHL_OK) {
-        return error == NULL ? status : phl_error_locate(error, position);
-    }
-    phl_train_options *options = &r->config.options;
-    options->seed = strtoull(seed, NULL, 10);
-    options->partition = phl_run_meta(r->known, "partition");
-    options->command_line = phl_run_meta(r->known, "command");
-    if (options->kind != r->known->kind || options->states != r->known->states ||
-        options->per_class != r->known->per_class) {
-        return raise_here(r, error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
-                          "the run is damaged: its configuration is that of another run");
-    }
-    phl_error refusal = {0};
-    if (phl_train_options_check(options, &refusal) != PHL_OK) {
-        return phl_raise_at(
-            error, PHL_ERR_SYNTAX, position, "use an undamaged copy, or train again",
-            "the run is damaged: its configuration is impossible: %s", refusal.message);
-    }
-    return PHL_OK;
+    /* What opening it passed over. */
+    phl_status status =
+        r->known->options == NULL ? phl_train_config_restore(r->known, error) : PHL_OK;
+    return status == PHL_OK || error == NULL ? status : phl_error_locate(error, position);
 }
 
 /* More iterations than were asked for before.  What was asked for is remembered: draws kept until
  * then stay as they are. */
 static phl_status extend(struct resumption *r, size_t iterations, phl_error *error)
 {
-    phl_train_config *config = &r->config;
+    phl_run *known = r->known;
+    phl_train_options options = *known->options;
     phl_position position = {r->path, 0, 0};
-    if (iterations == 0 || iterations == config->options.iterations) {
+    if (iterations == 0 || iterations == options.iterations) {
         return PHL_OK;
     }
-    if (iterations < config->options.iterations) {
+    if (iterations < options.iterations) {
         return phl_raise_at(error, PHL_ERR_ARGUMENT, position, "ask for more than that",
                             "the run is meant for %zu iterations, which cannot become %zu",
-                            config->options.iterations, iterations);
+                            options.iterations, iterations);
     }
-    size_t *earlier = phl_alloc(config->n_earlier + 1, sizeof *earlier, error);
+    size_t *earlier = phl_alloc(known->n_earlier + 1, sizeof *earlier, error);
     if (earlier == NULL) {
         return PHL_ERR_MEMORY;
     }
-    memcpy(earlier, config->earlier, config->n_earlier * sizeof *earlier);
-    earlier[config->n_earlier++] = config->options.iterations;
-    phl_free(config->earlier);
-    config->earlier = earlier;
-    config->options.iterations = iterations;
-    r->extended = true;
-    return PHL_OK;
+    memcpy(earlier, known->earlier, known->n_earlier * sizeof *earlier);
+    earlier[known->n_earlier] = options.iterations;
+    options.iterations = iterations;
+    phl_status status = phl_run_set_options(known, &options, earlier, known->n_earlier + 1, error);
+    phl_free(earlier);
+    r->extended = status == PHL_OK;
+    return status;
 }
 
 static bool same_names(const phl_alphabet *a, const phl_alphabet *b)
@@ -116,7 +98,7 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
         status = phl_forest_load(&r->database, &r->forest, error);
         if (status == PHL_OK && r->forest == NULL) {
             return raise_here(r, error, PHL_ERR_ARGUMENT,
-                              "give the trees it was begun with: --data",
+                              "give the trees it was begun with: " PHL_OPTION("resume.forest"),
                               "the run does not hold its trees");
         }
     }
@@ -304,7 +286,7 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
 {
     phl_status status = phl_run_open(r->path, &r->known, error);
     if (status == PHL_OK) {
-        status = read_config(r, error);
+        status = check_options(r, error);
     }
     if (status == PHL_OK) {
         status = extend(r, options->iterations, error);
@@ -339,17 +321,17 @@ static phl_status go_on(struct resumption *r, const phl_resume_options *options,
     const phl_forest *forest = NULL;
     phl_keeper keeper = {
         .seconds = options->checkpoint_seconds, .restore = restore, .save = save, .context = r};
-    phl_train_options *train = &r->config.options;
-    train->threads = options->threads;
-    train->memory_limit = options->memory_limit;
-    train->progress = options->progress;
-    train->report = options->report;
-    train->cancel = options->cancel;
-    train->context = options->context;
+    phl_train_options train = *r->known->options;
+    train.threads = options->threads;
+    train.memory_limit = options->memory_limit;
+    train.progress = options->progress;
+    train.report = options->report;
+    train.cancel = options->cancel;
+    train.context = options->context;
     phl_status status = find_forest(r, options->forest, &forest, error);
     if (status == PHL_OK) {
-        status = phl_train_kept(forest, train, r->config.earlier, r->config.n_earlier, &keeper, run,
-                                error);
+        status = phl_train_kept(forest, &train, r->known->earlier, r->known->n_earlier, &keeper,
+                                run, error);
     }
     return status == PHL_OK ? phl_run_writer_finish(&r->writer, *run, error) : status;
 }
@@ -392,7 +374,6 @@ phl_status phl_resume(const char *path, const phl_resume_options *options, phl_r
     phl_directory_clear(&r.directory);
     phl_database_close(&r.database);
     phl_run_writer_close(&r.writer);
-    phl_train_config_clear(&r.config);
     phl_forest_free(r.forest);
     phl_run_free(r.known);
     if (status != PHL_OK) {

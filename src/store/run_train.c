@@ -216,9 +216,10 @@ static phl_status suggest_resume(const phl_run_writer *writer, phl_status status
     if (status == PHL_ERR_WRITE && error != NULL && error->remedy[0] == '\0') {
         phl_error known = *error;
         phl_position position = {writer->path, 0, 0};
-        return phl_raise_at(error, status, position,
-                            "when that is mended, 'phloem resume' goes on from the last checkpoint",
-                            "%s", known.message);
+        return phl_raise_at(
+            error, status, position,
+            "when that is mended, " PHL_CALL("phl_resume") " goes on from the last checkpoint",
+            "%s", known.message);
     }
     return status;
 }

@@ -29,7 +29,7 @@ void phl_classify_options_init_sized(phl_classify_options *options, size_t size)
 static phl_status check_per_class(const phl_run *run, phl_error *error)
 {
     if (!run->per_class) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "train again with --per-class",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "train again with " PHL_OPTION("train.per_class"),
                          "the run was not trained per class: it has one model for all trees and "
                          "cannot tell classes apart");
     }

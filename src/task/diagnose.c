@@ -2,7 +2,6 @@
  *
  * Contents: options and names, how the run was made, the classes.
  */
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,19 +42,6 @@ const char *phl_verdict_name(phl_verdict verdict)
 
 /* ---- how the run was made ---- */
 
-static bool is_text(const json_t *object, const char *key, const char *text)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value != NULL && strcmp(value, text) == 0;
-}
-
-/* 0 for what is no number of iterations. */
-static uint64_t count_of(const json_t *value)
-{
-    double number = json_number_value(value);
-    return number > 0.0 && number <= 0x1p53 ? (uint64_t)number : 0;
-}
-
 /* The second half of the longest chain counts in a run that does not say how long it warmed up. */
 static uint64_t half_of_trace(const phl_run *run)
 {
@@ -66,31 +52,15 @@ static uint64_t half_of_trace(const phl_run *run)
     return longest / 2;
 }
 
-/* The draws of a run with soft clustering come from its second stage, which begins behind the
- * iterations first asked for, is as long as what follows the warm-up of the first stage, and has a
- * warm-up of half of that (train_gibbs.c). */
-static phl_plan read_plan(const phl_run *run)
+static phl_plan make_plan(const phl_run *run)
 {
-    phl_plan plan = {.gibbs = run->kind == PHL_TF};
-    const char *text = phl_run_meta(run, "config");
-    /* As reals: a seed may be larger than the integers of jansson. */
-    json_t *config = text != NULL ? json_loads(text, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
-    if (json_is_string(json_object_get(config, "learner"))) {
-        plan.gibbs = is_text(config, "learner", "gibbs");
+    const phl_train_options *options = run->options;
+    if (options == NULL) {
+        return (phl_plan){.gibbs = run->kind == PHL_TF, .schedule = {.warm = half_of_trace(run)}};
     }
-    plan.seed = is_text(config, "sampler", "seed");
-    const json_t *warmup = json_object_get(config, "warmup");
-    plan.warmup = json_is_number(warmup) ? count_of(warmup) : half_of_trace(run);
-    const json_t *first = json_array_get(json_object_get(config, "earlier"), 0); /* if extended */
-    uint64_t iterations = count_of(first);
-    if (iterations == 0) {
-        iterations = count_of(json_object_get(config, "iterations"));
-    }
-    if (is_text(config, "clustering", "soft") && iterations > plan.warmup) {
-        plan.warmup = iterations + (iterations - plan.warmup) / 2;
-    }
-    json_decref(config);
-    return plan;
+    return (phl_plan){.gibbs = options->learner == PHL_LEARNER_GIBBS,
+                      .paper = options->sampler == PHL_SAMPLER_PAPER,
+                      .schedule = phl_schedule_make(options, run->earlier, run->n_earlier)};
 }
 
 /* ---- the classes ---- */
@@ -126,7 +96,7 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "class %zu of %zu", options->class_index,
                          run->n_models);
     }
-    phl_plan plan = read_plan(run);
+    phl_plan plan = make_plan(run);
     phl_diagnosis made = {.learner = plan.gibbs ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM};
     made.classes = phl_alloc_zero(all ? run->n_models : 1, sizeof *made.classes, error);
     status = made.classes == NULL ? PHL_ERR_MEMORY : PHL_OK;

@@ -18,7 +18,7 @@ static const char *const quantity_names[PHL_QUANTITIES] = {"log_joint", "log_lik
 
 static bool counts(const phl_plan *plan, const phl_trace_row *row)
 {
-    return row->iteration > plan->warmup && row->temperature == 1.0;
+    return phl_schedule_counts(&plan->schedule, row->iteration, row->temperature);
 }
 
 static phl_status list_chains(const phl_plan *plan, phl_rows_of_class rows,
@@ -267,14 +267,14 @@ static phl_status find_slots(const phl_model *model, phl_class_diagnosis *made, 
 static phl_status name_moves(const phl_plan *plan, phl_class_diagnosis *made, phl_error *error)
 {
     static const char *const blocked[PHL_MOVE_TYPES] = {"reassign", "split", "merge", "carry"};
-    static const char *const seed[] = {"states", "sizes"};
+    static const char *const paper[] = {"states", "sizes"};
     made->moves = phl_alloc_zero(PHL_MOVE_TYPES, sizeof *made->moves, error);
     if (made->moves == NULL) {
         return PHL_ERR_MEMORY;
     }
-    made->n_moves = plan->seed ? sizeof seed / sizeof *seed : PHL_MOVE_TYPES;
+    made->n_moves = plan->paper ? sizeof paper / sizeof *paper : PHL_MOVE_TYPES;
     for (size_t m = 0; m < made->n_moves; m++) {
-        made->moves[m].name = plan->seed ? seed[m] : blocked[m];
+        made->moves[m].name = plan->paper ? paper[m] : blocked[m];
     }
     return PHL_OK;
 }
@@ -291,7 +291,7 @@ phl_status phl_diagnose_chains(const phl_model *model, const phl_plan *plan, phl
     if (status != PHL_OK || !plan->gibbs) {
         return status;
     }
-    made->warmup = plan->warmup;
+    made->warmup = plan->schedule.warm;
     choose_compared(made);
     double *draws = NULL;
     status = name_moves(plan, made, error);

@@ -3,15 +3,16 @@
 #define PHL_TASK_DIAGNOSIS_H
 
 #include "model/run.h"
+#include "train/schedule.h"
 
 #define PHL_RHAT_MOST 1.05
 #define PHL_ESS_LEAST 100.0
 #define PHL_CHAINS_LEAST 4
 
-/* How a run was made, as far as a diagnosis needs it: from the fact "config". */
+/* How a run was made, as far as a diagnosis needs it. */
 typedef struct phl_plan {
-    bool gibbs, seed; /* else EM; the paper's sampler */
-    uint64_t warmup;  /* iterations of a chain whose draws do not count */
+    bool gibbs, paper;     /* else EM; the paper's sampler */
+    phl_schedule schedule; /* of a chain: which draws count */
 } phl_plan;
 
 /* The rows of one class, ordered by chain and iteration. */

@@ -154,8 +154,11 @@ static phl_status find_few_chains(phl_class_diagnosis *made, bool allow_few, phl
     phl_status status = phl_text_append_format(
         &text, error, "%zu %s: fewer than %d cannot show whether chains find the same",
         made->n_compared, made->n_compared == 1 ? "chain" : "chains", PHL_CHAINS_LEAST);
-    return add_finding(made, true, &text, status,
-                       "train with --chains 4 or more, or accept it with --allow-few", error);
+    return add_finding(
+        made, true, &text, status,
+        "train with " PHL_OPTION_TO("train.chains", "4") " or more, or accept it with " PHL_OPTION(
+            "diagnose.allow_few"),
+        error);
 }
 
 static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
@@ -163,19 +166,24 @@ static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
     bool one = made->n_compared == 1;
     phl_status status = about_quantities(
         made, PHL_DISAGREE, one ? "the halves of the chain disagree on" : "chains disagree on",
-        "R-hat", rhat_of, "", "run longer (--iterations) or anneal slower (--warmup, --anneal)",
+        "R-hat", rhat_of, "",
+        "run longer (" PHL_OPTION("train.iterations") ") or anneal slower (" PHL_OPTION(
+            "train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
         error);
     if (status == PHL_OK) {
-        status = about_quantities(made, PHL_STUCK, "chains are stuck at different values of", NULL,
-                                  NULL, "", "anneal slower (--warmup, --anneal)", error);
+        status = about_quantities(
+            made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
+            "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
+            error);
     }
     if (status == PHL_OK) {
         status = find_modes(made, error);
     }
     if (status == PHL_OK) {
-        status = about_quantities(
-            made, PHL_FEW_DRAWS, "draws hang together too much to average:", "bulk ESS", ess_of,
-            ", at least 100 is asked for", "run longer (--iterations)", error);
+        status = about_quantities(made, PHL_FEW_DRAWS,
+                                  "draws hang together too much to average:", "bulk ESS", ess_of,
+                                  ", at least 100 is asked for",
+                                  "run longer (" PHL_OPTION("train.iterations") ")", error);
     }
     if (status == PHL_OK) {
         status = about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
@@ -270,7 +278,8 @@ phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool all
         status = phl_text_append_format(
             &text, error, "%zu %s a chain behind the warm-up of %llu iterations: too few to tell",
             made->draws, made->draws == 1 ? "draw" : "draws", (unsigned long long)made->warmup);
-        status = add_finding(made, true, &text, status, "run longer (--iterations)", error);
+        status = add_finding(made, true, &text, status,
+                             "run longer (" PHL_OPTION("train.iterations") ")", error);
     } else {
         status = find_trouble(made, error);
     }
@@ -289,12 +298,12 @@ phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool all
     if (status == PHL_OK) {
         status = note_moves(made, error);
     }
-    if (status == PHL_OK && plan->seed) {
+    if (status == PHL_OK && plan->paper) {
         status =
             say(made, false,
                 "the paper's sampler does not leave the posterior invariant: chains that agree "
                 "may agree on something else",
-                "--sampler blocked is exact", error);
+                PHL_OPTION_TO("train.sampler", "blocked") " is exact", error);
     }
     return status;
 }
@@ -329,16 +338,17 @@ static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
             phl_text text = {0};
             phl_status status = phl_text_append_format(
                 &text, error, "the objective of restart %u is not finite", chain->chain);
-            return add_finding(made, true, &text, status,
-                               "some tree may be impossible: train with --smoothing above 0",
-                               error);
+            return add_finding(
+                made, true, &text, status,
+                "some tree may be impossible: train with " PHL_OPTION("train.smoothing") " above 0",
+                error);
         }
         best = chain->log_joint > best->log_joint ? chain : best;
         worst = chain->log_joint < worst->log_joint ? chain : worst;
     }
     if (made->n_chains == 1) {
         return say(made, false, "there was one start only: others may end higher",
-                   "train with --restarts 5", error);
+                   "train with " PHL_OPTION_TO("train.restarts", "5"), error);
     }
     made->spread = best->log_joint - worst->log_joint;
     size_t near = 0; /* the best */
@@ -356,9 +366,11 @@ static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
         "restart %u of %zu is the best, with %.8g; the worst is %.3g below, %zu %s "
         "within 0.01 %%",
         best->chain, made->n_chains, best->log_joint, made->spread, near, near == 1 ? "is" : "are");
-    return add_finding(
-        made, false, &text, status,
-        near == 1 ? "only one start got there: more --restarts may find better" : NULL, error);
+    return add_finding(made, false, &text, status,
+                       near == 1 ? "only one start got there: more " PHL_OPTION(
+                                       "train.restarts") " may find better"
+                                 : NULL,
+                       error);
 }
 
 phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class_diagnosis *made,
@@ -379,7 +391,8 @@ phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class
         status = phl_text_append_format(
             &text, error, "stopped by the limit of %llu iterations, not by the tolerance",
             (unsigned long long)model->iterations);
-        status = add_finding(made, false, &text, status, "more --iterations may gain more", error);
+        status = add_finding(made, false, &text, status,
+                             "more " PHL_OPTION("train.iterations") " may gain more", error);
     }
     return status;
 }

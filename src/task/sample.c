@@ -317,7 +317,8 @@ static phl_status grow_until(struct growing *growing, phl_builder *builder, cons
         phl_builder_abandon_tree(builder);
         *rejected += 1;
     }
-    return phl_raise(error, PHL_ERR_LIMIT, "raise --max-nodes; or the model's trees never end",
+    return phl_raise(error, PHL_ERR_LIMIT,
+                     "raise " PHL_OPTION("sample.max_nodes") "; or the model's trees never end",
                      "tree %zu did not end within %zu nodes in any of %zu attempts", tree,
                      options->max_nodes, options->max_attempts);
 }
@@ -378,7 +379,7 @@ phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *op
     }
     if (thrown > 0 && options->report != NULL) {
         phl_error note = {.status = PHL_OK};
-        phl_raise(&note, PHL_OK, "raise --max-nodes to keep larger ones",
+        phl_raise(&note, PHL_OK, "raise " PHL_OPTION("sample.max_nodes") " to keep larger ones",
                   "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)thrown,
                   thrown == 1 ? " was" : "s were", options->max_nodes);
         options->report(&note, options->context);

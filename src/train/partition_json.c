@@ -74,10 +74,11 @@ phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots
     json_error_t fault;
     json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, &fault);
     if (!json_is_array(array)) {
-        phl_status bad = phl_raise(error, PHL_ERR_SYNTAX,
-                                   "write [{\"slot\":1,\"blocks\":[0,0,1]}], as show --json does",
-                                   "the partition is not a JSON array%s%s",
-                                   array == NULL ? ": " : "", array == NULL ? fault.text : "");
+        phl_status bad = phl_raise(
+            error, PHL_ERR_SYNTAX,
+            "write [{\"slot\":1,\"blocks\":[0,0,1]}], as " PHL_CALL("phl_run_json") " does",
+            "the partition is not a JSON array%s%s", array == NULL ? ": " : "",
+            array == NULL ? fault.text : "");
         json_decref(array);
         return bad;
     }

@@ -1,13 +1,12 @@
 /* train.c - training as a whole: tasks, and the run that comes out. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "base/text.h"
 #include "train/partition_json.h"
+#include "train/train_config.h"
 #include "train/train_options.h"
 #include "train/training.h"
 
@@ -44,9 +43,10 @@ static phl_status check_forest(const phl_forest *forest, const phl_train_options
     for (size_t tree = 0; options->per_class && tree < forest->n_trees; tree++) {
         if (forest->tree_class[tree] < 0) {
             phl_position position = {phl_tree_file(forest, tree), phl_tree_line(forest, tree), 0};
-            return phl_raise_at(error, PHL_ERR_EMPTY, position,
-                                "give every tree a class, or train without --per-class",
-                                "tree %zu has no class", tree);
+            return phl_raise_at(
+                error, PHL_ERR_EMPTY, position,
+                "give every tree a class, or train without " PHL_OPTION("train.per_class"),
+                "tree %zu has no class", tree);
         }
     }
     return check_weights(forest, error);
@@ -161,35 +161,20 @@ static void count_trees(const phl_forest *forest, phl_model *model)
 
 static phl_status add_meta(phl_training *training, phl_error *error)
 {
-    const phl_train_options *options = &training->options;
-    phl_text config = {NULL, 0, 0};
-    char fingerprint[33], ordered[33], seed[32];
-    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
-    phl_status status =
-        phl_train_options_json(&training->options, training->earlier, training->n_earlier,
-                               training->forest->max_slot, &config, error);
-    if (status == PHL_OK) {
-        status = phl_text_append(&config, "", 1, error);
-    }
+    char fingerprint[33], ordered[33];
+    phl_status status = phl_train_config_record(&training->options, training->earlier,
+                                                training->n_earlier, training->run, error);
     if (status == PHL_OK) {
         status = phl_forest_fingerprint(training->forest, false, fingerprint, error);
     }
     if (status == PHL_OK) {
         status = phl_forest_fingerprint(training->forest, true, ordered, error);
     }
-    const char *const pairs[][2] = {{"version", phl_version()},
-                                    {"config", config.bytes},
-                                    {"seed", seed},
-                                    {"fingerprint", fingerprint},
-                                    {"fingerprint_ordered", ordered},
-                                    {"command", options->command_line},
-                                    {"partition", options->partition}};
+    const char *const pairs[][2] = {
+        {"version", phl_version()}, {"fingerprint", fingerprint}, {"fingerprint_ordered", ordered}};
     for (size_t i = 0; status == PHL_OK && i < sizeof pairs / sizeof *pairs; i++) {
-        if (pairs[i][1] != NULL) {
-            status = phl_run_set_meta(training->run, pairs[i][0], pairs[i][1], error);
-        }
+        status = phl_run_set_meta(training->run, pairs[i][0], pairs[i][1], error);
     }
-    phl_text_clear(&config);
     return status;
 }
 

@@ -1,10 +1,264 @@
-/* train_config.c - the options of a training as a run recorded them; see train_options.h. */
+/* train_config.c - the options of a training, as the run it gives records them; see train_config.h.
+ *
+ * Contents: what is recorded, writing, reading, the run.
+ */
+#include "train/train_config.h"
+
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "train/train_options.h"
+
+/* ---------------------------------------------------------------------------------------------
+ * What is recorded
+ * ------------------------------------------------------------------------------------------- */
+
+typedef enum field_type { SMALL, SIZE, COUNT, REAL, TRUTH } field_type;
+
+/* A member of phl_train_options and its name in the object. */
+typedef struct field {
+    const char *name;
+    field_type type;
+    size_t offset;
+} field;
+
+#define FIELD(type, member)                                                                        \
+    {                                                                                              \
+#member, type, offsetof(phl_train_options, member)                                         \
+    }
+
+/* In the order in which they are written, behind those of every run. */
+static const field em_fields[] = {
+    FIELD(SIZE, restarts),
+    FIELD(REAL, tolerance),
+    FIELD(REAL, smoothing),
+    FIELD(REAL, gamma),
+};
+/* Behind the sampler and the clustering, before and behind the annealing. */
+static const field chain_fields[] = {
+    FIELD(SIZE, warmup),
+    FIELD(SIZE, chains),
+    FIELD(SIZE, keep),
+};
+static const field gibbs_fields[] = {
+    FIELD(SMALL, slots_min),
+    FIELD(SMALL, slots_max),
+    FIELD(REAL, slot_support),
+    FIELD(COUNT, core_max),
+    FIELD(REAL, phi),
+    FIELD(REAL, alpha),
+    FIELD(REAL, alpha0),
+    FIELD(REAL, beta),
+    FIELD(REAL, gamma),
+    FIELD(REAL, delta),
+    FIELD(TRUTH, update_concentration),
+};
+#define LENGTH(fields) (sizeof(fields) / sizeof *(fields))
+
+/* Words for choices, the first one for 0 or false. */
+static const char *const learners[] = {"em", "gibbs"};
+static const char *const samplers[] = {"blocked", "paper"};
+static const char *const older_samplers[] = {"blocked", "seed"}; /* in files of 0.1.0 */
+static const char *const clusterings[] = {"hard", "soft"};
+
+static size_t width_of(field_type type)
+{
+    static const size_t widths[] = {[SMALL] = sizeof(uint32_t),
+                                    [SIZE] = sizeof(size_t),
+                                    [COUNT] = sizeof(uint64_t),
+                                    [REAL] = sizeof(double),
+                                    [TRUTH] = sizeof(bool)};
+    return widths[type];
+}
+
+static void copy_fields(const field *fields, size_t n, const phl_train_options *from,
+                        phl_train_options *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        memcpy((char *)to + fields[i].offset, (const char *)from + fields[i].offset,
+               width_of(fields[i].type));
+    }
+}
+
+/* Nothing is left to be worked out, and nothing depends on the machine. */
+static void settle(phl_train_options *options)
+{
+    phl_train_options_resolve(options);
+    options->memory_limit = 0;
+}
+
+/* Options with what is not recorded at its default. */
+static phl_train_options recorded(const phl_train_options *options)
+{
+    phl_train_options made;
+    phl_train_options_init(&made);
+    made.kind = options->kind;
+    made.learner = options->learner;
+    made.states = options->states;
+    made.per_class = options->per_class;
+    made.seed = options->seed;
+    made.iterations = options->iterations;
+    made.command_line = options->command_line;
+    made.partition = options->partition;
+    if (options->learner == PHL_LEARNER_EM) {
+        copy_fields(em_fields, LENGTH(em_fields), options, &made);
+    } else {
+        made.sampler = options->sampler;
+        made.soft = options->soft;
+        copy_fields(chain_fields, LENGTH(chain_fields), options, &made);
+        made.anneal_start = options->anneal_start;
+        made.anneal_end = options->anneal_end;
+        copy_fields(gibbs_fields, LENGTH(gibbs_fields), options, &made);
+        made.sizes = options->sizes;
+        made.n_sizes = options->n_sizes;
+    }
+    settle(&made);
+    return made;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Writing
+ * ------------------------------------------------------------------------------------------- */
+
+/* The text carries its first failure along, so that each call need not be looked at. */
+struct writer {
+    phl_text text;
+    phl_status status;
+    phl_error *error;
+};
+
+static void put(struct writer *writer, const char *string)
+{
+    if (writer->status == PHL_OK) {
+        writer->status = phl_text_append_string(&writer->text, string, writer->error);
+    }
+}
+
+static void put_name(struct writer *writer, const char *name)
+{
+    put(writer, writer->text.length == 0 ? "{\"" : ",\"");
+    put(writer, name);
+    put(writer, "\":");
+}
+
+static void put_number(struct writer *writer, uint64_t number)
+{
+    char digits[32];
+    (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    put(writer, digits);
+}
+
+static void put_real(struct writer *writer, double number)
+{
+    char digits[32];
+    phl_text_of_double(number, digits);
+    put(writer, digits);
+}
+
+static void put_word(struct writer *writer, const char *name, const char *word)
+{
+    put_name(writer, name);
+    put(writer, "\"");
+    put(writer, word);
+    put(writer, "\"");
+}
+
+static void put_count(struct writer *writer, const char *name, uint64_t number)
+{
+    put_name(writer, name);
+    put_number(writer, number);
+}
+
+static void put_truth(struct writer *writer, const char *name, bool truth)
+{
+    put_name(writer, name);
+    put(writer, truth ? "true" : "false");
+}
+
+static void put_fields(struct writer *writer, const phl_train_options *options, const field *fields,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const void *member = (const char *)options + fields[i].offset;
+        switch (fields[i].type) {
+        case SMALL:
+            put_count(writer, fields[i].name, *(const uint32_t *)member);
+            break;
+        case SIZE:
+            put_count(writer, fields[i].name, *(const size_t *)member);
+            break;
+        case COUNT:
+            put_count(writer, fields[i].name, *(const uint64_t *)member);
+            break;
+        case REAL:
+            put_name(writer, fields[i].name);
+            put_real(writer, *(const double *)member);
+            break;
+        case TRUTH:
+            put_truth(writer, fields[i].name, *(const bool *)member);
+            break;
+        }
+    }
+}
+
+static void put_gibbs(struct writer *writer, const phl_train_options *options)
+{
+    put_word(writer, "sampler", samplers[options->sampler == PHL_SAMPLER_PAPER]);
+    put_word(writer, "clustering", clusterings[options->soft]);
+    put_fields(writer, options, chain_fields, LENGTH(chain_fields));
+    put_name(writer, "anneal");
+    put(writer, "[");
+    put_real(writer, options->anneal_start);
+    put(writer, ",");
+    put_number(writer, options->anneal_end);
+    put(writer, "]");
+    put_fields(writer, options, gibbs_fields, LENGTH(gibbs_fields));
+    if (options->sizes != NULL) {
+        put_name(writer, "k");
+        put(writer, "[");
+        for (size_t i = 0; i < options->n_sizes; i++) {
+            put(writer, i > 0 ? "," : "");
+            put_number(writer, options->sizes[i]);
+        }
+        put(writer, "]");
+    }
+}
+
+static void put_config(struct writer *writer, const phl_train_options *options,
+                       const size_t *earlier, size_t n_earlier, uint32_t slots)
+{
+    bool em = options->learner == PHL_LEARNER_EM;
+    put_word(writer, "model", phl_kind_name(options->kind));
+    put_word(writer, "learner", learners[!em]);
+    put_count(writer, "states", options->states);
+    put_count(writer, "slots", slots);
+    put_truth(writer, "per_class", options->per_class);
+    put_count(writer, "seed", options->seed);
+    put_count(writer, "iterations", options->iterations);
+    if (n_earlier > 0) {
+        put_name(writer, "earlier");
+        for (size_t i = 0; i < n_earlier; i++) {
+            put(writer, i > 0 ? "," : "[");
+            put_number(writer, earlier[i]);
+        }
+        put(writer, "]");
+    }
+    if (em) {
+        put_fields(writer, options, em_fields, LENGTH(em_fields));
+    } else {
+        put_gibbs(writer, options);
+    }
+    put(writer, "}");
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Reading
+ * ------------------------------------------------------------------------------------------- */
 
 /* What is read, and what was wrong with it first. */
 struct reader {
@@ -12,17 +266,22 @@ struct reader {
     const char *missing; /* NULL: nothing so far */
 };
 
+static void miss(struct reader *reader, const char *name)
+{
+    reader->missing = reader->missing == NULL ? name : reader->missing;
+}
+
 static double get_real(struct reader *reader, const char *name)
 {
     const json_t *value = json_object_get(reader->object, name);
-    if (!json_is_number(value) && reader->missing == NULL) {
-        reader->missing = name;
+    if (!json_is_number(value)) {
+        miss(reader, name);
     }
     return json_number_value(value);
 }
 
 /* Whole numbers are read as doubles, which hold them to 2^53: seeds may be larger, but stand beside
- * the configuration. */
+ * the object. */
 static bool is_whole(double number, double most)
 {
     return number >= 0.0 && number <= most && floor(number) == number;
@@ -32,7 +291,7 @@ static uint64_t get_count(struct reader *reader, const char *name, double most)
 {
     double number = get_real(reader, name);
     if (!is_whole(number, most)) {
-        reader->missing = reader->missing == NULL ? name : reader->missing;
+        miss(reader, name);
         return 0;
     }
     return (uint64_t)number;
@@ -48,132 +307,217 @@ static uint32_t get_small(struct reader *reader, const char *name)
     return (uint32_t)get_count(reader, name, 4294967294.0);
 }
 
-static bool get_bool(struct reader *reader, const char *name)
+static bool get_truth(struct reader *reader, const char *name)
 {
     const json_t *value = json_object_get(reader->object, name);
-    if (!json_is_boolean(value) && reader->missing == NULL) {
-        reader->missing = name;
+    if (!json_is_boolean(value)) {
+        miss(reader, name);
     }
     return json_is_true(value);
 }
 
-/* Number of the word that is there, in a list of two. */
-static int get_word(struct reader *reader, const char *name, const char *first, const char *second)
+static bool is_word(const struct reader *reader, const char *name, const char *word)
 {
-    const char *word = json_string_value(json_object_get(reader->object, name));
-    if (word != NULL && strcmp(word, second) == 0) {
-        return 1;
-    }
-    if ((word == NULL || strcmp(word, first) != 0) && reader->missing == NULL) {
-        reader->missing = name;
-    }
-    return 0;
+    const char *found = json_string_value(json_object_get(reader->object, name));
+    return found != NULL && strcmp(found, word) == 0;
 }
 
-static void read_em(struct reader *reader, phl_train_options *o)
+/* Is the word that is there the second of the two that may be? */
+static bool get_choice(struct reader *reader, const char *name, const char *const words[2])
 {
-    o->restarts = get_size(reader, "restarts");
-    o->tolerance = get_real(reader, "tolerance");
-    o->smoothing = get_real(reader, "smoothing");
-    o->gamma = get_real(reader, "gamma");
+    bool second = is_word(reader, name, words[1]);
+    if (!second && !is_word(reader, name, words[0])) {
+        miss(reader, name);
+    }
+    return second;
 }
 
-static void read_gibbs(struct reader *reader, phl_train_options *o)
+static void get_fields(struct reader *reader, const field *fields, size_t n,
+                       phl_train_options *options)
+{
+    for (size_t i = 0; i < n; i++) {
+        void *member = (char *)options + fields[i].offset;
+        switch (fields[i].type) {
+        case SMALL:
+            *(uint32_t *)member = get_small(reader, fields[i].name);
+            break;
+        case SIZE:
+            *(size_t *)member = get_size(reader, fields[i].name);
+            break;
+        case COUNT:
+            *(uint64_t *)member = get_count(reader, fields[i].name, 0x1p52);
+            break;
+        case REAL:
+            *(double *)member = get_real(reader, fields[i].name);
+            break;
+        case TRUTH:
+            *(bool *)member = get_truth(reader, fields[i].name);
+            break;
+        }
+    }
+}
+
+static void get_gibbs(struct reader *reader, phl_train_options *options)
 {
     const json_t *anneal = json_object_get(reader->object, "anneal");
     double end = json_number_value(json_array_get(anneal, 1));
     if (json_array_size(anneal) != 2 || !is_whole(end, 0x1p52)) {
-        reader->missing = "anneal";
+        miss(reader, "anneal");
         return;
     }
-    o->anneal_start = json_number_value(json_array_get(anneal, 0));
-    o->anneal_end = (size_t)end;
-    o->sampler = get_word(reader, "sampler", "blocked", "seed") == 1 ? PHL_SAMPLER_PAPER
-                                                                     : PHL_SAMPLER_BLOCKED;
-    o->soft = get_word(reader, "clustering", "hard", "soft") == 1;
-    o->warmup = get_size(reader, "warmup");
-    o->chains = get_size(reader, "chains");
-    o->keep = get_size(reader, "keep");
-    o->slots_min = get_small(reader, "slots_min");
-    o->slots_max = get_small(reader, "slots_max");
-    o->slot_support = get_real(reader, "slot_support");
-    o->core_max = get_count(reader, "core_max", 0x1p52);
-    o->phi = get_real(reader, "phi");
-    o->alpha = get_real(reader, "alpha");
-    o->alpha0 = get_real(reader, "alpha0");
-    o->beta = get_real(reader, "beta");
-    o->gamma = get_real(reader, "gamma");
-    o->delta = get_real(reader, "delta");
-    o->update_concentration = get_bool(reader, "update_concentration");
+    options->anneal_start = json_number_value(json_array_get(anneal, 0));
+    options->anneal_end = (size_t)end;
+    bool older = is_word(reader, "sampler", older_samplers[1]);
+    options->sampler = get_choice(reader, "sampler", older ? older_samplers : samplers)
+                           ? PHL_SAMPLER_PAPER
+                           : PHL_SAMPLER_BLOCKED;
+    options->soft = get_choice(reader, "clustering", clusterings);
+    get_fields(reader, chain_fields, LENGTH(chain_fields), options);
+    get_fields(reader, gibbs_fields, LENGTH(gibbs_fields), options);
 }
 
-/* The members "k" and "earlier", which need not be there. */
-static phl_status read_lists(struct reader *reader, phl_train_config *config, phl_error *error)
+/* Lists that the object holds, if it does. */
+struct lists {
+    uint32_t *sizes;
+    size_t *earlier;
+    size_t n_earlier;
+};
+
+/* "k" becomes the sizes, "earlier" is ascending, behind the warm-up and below the iterations. */
+static phl_status get_lists(struct reader *reader, phl_train_options *options, struct lists *lists,
+                            phl_error *error)
 {
     const json_t *sizes = json_object_get(reader->object, "k");
     const json_t *earlier = json_object_get(reader->object, "earlier");
     size_t n_sizes = json_array_size(sizes), n_earlier = json_array_size(earlier);
-    config->sizes = phl_alloc(n_sizes, sizeof *config->sizes, error);
-    config->earlier = phl_alloc(n_earlier, sizeof *config->earlier, error);
-    if (config->sizes == NULL || config->earlier == NULL) {
+    lists->sizes = phl_alloc(n_sizes, sizeof *lists->sizes, error);
+    lists->earlier = phl_alloc(n_earlier, sizeof *lists->earlier, error);
+    if (lists->sizes == NULL || lists->earlier == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (size_t i = 0; i < n_sizes; i++) {
         double size = json_number_value(json_array_get(sizes, i));
-        reader->missing = is_whole(size, 4294967294.0) ? reader->missing : "k";
-        config->sizes[i] = is_whole(size, 4294967294.0) ? (uint32_t)size : 0;
+        if (!is_whole(size, 4294967294.0)) {
+            miss(reader, "k");
+            size = 0.0;
+        }
+        lists->sizes[i] = (uint32_t)size;
     }
-    double before = 0.0;
-    for (size_t i = 0; i < n_earlier; i++) { /* ascending, and below the iterations */
+    bool gibbs = options->learner == PHL_LEARNER_GIBBS;
+    double before = gibbs ? (double)options->warmup : 0.0;
+    for (size_t i = 0; i < n_earlier; i++) {
         double number = json_number_value(json_array_get(earlier, i));
-        if (!is_whole(number, (double)config->options.iterations - 1.0) || number <= before) {
-            reader->missing = "earlier";
+        if (!is_whole(number, (double)options->iterations - 1.0) || number <= before) {
+            miss(reader, "earlier");
             number = 1.0;
         }
         before = number;
-        config->earlier[i] = (size_t)number;
+        lists->earlier[i] = (size_t)number;
     }
-    config->n_earlier = n_earlier;
-    config->options.sizes = sizes == NULL ? NULL : config->sizes;
-    config->options.n_sizes = n_sizes;
+    lists->n_earlier = n_earlier;
+    options->sizes = sizes == NULL ? NULL : lists->sizes;
+    options->n_sizes = n_sizes;
     return PHL_OK;
 }
 
-phl_status phl_train_config_parse(const char *text, phl_train_config *config, phl_error *error)
+static phl_status get_config(const json_t *object, phl_train_options *options, struct lists *lists,
+                             phl_error *error)
 {
-    json_error_t place;
-    json_t *object = json_loads(text, JSON_DECODE_INT_AS_REAL, &place);
-    struct reader reader = {object, object == NULL ? "brackets" : NULL};
-    phl_train_options *o = &config->options;
-    memset(config, 0, sizeof *config);
-    phl_train_options_init(o);
+    struct reader reader = {object, json_is_object(object) ? NULL : "brackets"};
     const char *kind = json_string_value(json_object_get(object, "model"));
-    o->kind = kind == NULL ? 0 : phl_kind_find(kind);
-    o->learner =
-        get_word(&reader, "learner", "em", "gibbs") == 1 ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM;
-    o->states = get_small(&reader, "states");
-    o->per_class = get_bool(&reader, "per_class");
-    o->iterations = get_size(&reader, "iterations");
-    if (o->learner == PHL_LEARNER_EM) {
-        read_em(&reader, o);
+    options->kind = kind == NULL ? 0 : phl_kind_find(kind);
+    if (options->kind == 0) {
+        miss(&reader, "model");
+    }
+    options->learner =
+        get_choice(&reader, "learner", learners) ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM;
+    options->states = get_small(&reader, "states");
+    options->per_class = get_truth(&reader, "per_class");
+    options->iterations = get_size(&reader, "iterations");
+    if (options->learner == PHL_LEARNER_EM) {
+        get_fields(&reader, em_fields, LENGTH(em_fields), options);
     } else {
-        read_gibbs(&reader, o);
+        get_gibbs(&reader, options);
     }
-    phl_status status = read_lists(&reader, config, error);
-    if (status == PHL_OK && (reader.missing != NULL || o->kind == 0)) {
+    phl_status status = get_lists(&reader, options, lists, error);
+    if (status == PHL_OK && reader.missing != NULL) {
         status = phl_raise(error, PHL_ERR_SYNTAX, NULL, "the configuration of the run lacks \"%s\"",
-                           reader.missing != NULL ? reader.missing : "model");
-    }
-    json_decref(object);
-    if (status != PHL_OK) {
-        phl_train_config_clear(config);
+                           reader.missing);
     }
     return status;
 }
 
-void phl_train_config_clear(phl_train_config *config)
+/* ---------------------------------------------------------------------------------------------
+ * The run
+ * ------------------------------------------------------------------------------------------- */
+
+phl_status phl_train_config_record(const phl_train_options *options, const size_t *earlier,
+                                   size_t n_earlier, phl_run *run, phl_error *error)
 {
-    phl_free(config->sizes);
-    phl_free(config->earlier);
-    memset(config, 0, sizeof *config);
+    phl_train_options kept = recorded(options);
+    struct writer writer = {{NULL, 0, 0}, PHL_OK, error};
+    char seed[32];
+    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)kept.seed);
+    put_config(&writer, &kept, earlier, n_earlier, run->slots);
+    if (writer.status == PHL_OK) {
+        writer.status = phl_text_append(&writer.text, "", 1, error); /* its end */
+    }
+    const char *const facts[][2] = {{"config", writer.text.bytes},
+                                    {"seed", seed},
+                                    {"command", kept.command_line},
+                                    {"partition", kept.partition}};
+    for (size_t i = 0; writer.status == PHL_OK && i < sizeof facts / sizeof *facts; i++) {
+        if (facts[i][1] != NULL) {
+            writer.status = phl_run_set_meta(run, facts[i][0], facts[i][1], error);
+        }
+    }
+    phl_text_clear(&writer.text);
+    return writer.status == PHL_OK ? phl_run_set_options(run, &kept, earlier, n_earlier, error)
+                                   : writer.status;
+}
+
+/* A hostile file may say anything. */
+static phl_status check_restored(const phl_run *run, const phl_train_options *options,
+                                 phl_error *error)
+{
+    static const char *const remedy = "use an undamaged copy, or train again";
+    phl_error refusal = {0};
+    if (options->kind != run->kind || options->states != run->states ||
+        options->per_class != run->per_class) {
+        return phl_raise(error, PHL_ERR_SYNTAX, remedy,
+                         "the run is damaged: its configuration is that of another run");
+    }
+    return phl_train_options_check(options, &refusal) == PHL_OK
+               ? PHL_OK
+               : phl_raise(error, PHL_ERR_SYNTAX, remedy,
+                           "the run is damaged: its configuration is impossible: %s",
+                           refusal.message);
+}
+
+phl_status phl_train_config_restore(phl_run *run, phl_error *error)
+{
+    const char *text = phl_run_meta(run, "config"), *seed = phl_run_meta(run, "seed");
+    if (text == NULL || seed == NULL) {
+        return PHL_OK;
+    }
+    /* As reals: a seed may be larger than the integers of jansson. */
+    json_t *object = json_loads(text, JSON_DECODE_INT_AS_REAL, NULL);
+    phl_train_options options;
+    struct lists lists = {NULL, NULL, 0};
+    phl_train_options_init(&options);
+    phl_status status = get_config(object, &options, &lists, error);
+    json_decref(object);
+    options.seed = strtoull(seed, NULL, 10);
+    options.partition = phl_run_meta(run, "partition");
+    options.command_line = phl_run_meta(run, "command");
+    settle(&options);
+    if (status == PHL_OK) {
+        status = check_restored(run, &options, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_run_set_options(run, &options, lists.earlier, lists.n_earlier, error);
+    }
+    phl_free(lists.sizes);
+    phl_free(lists.earlier);
+    return status;
 }

@@ -58,13 +58,14 @@ static phl_status fix_sizes(const phl_task *task, const phl_slot_pairs *pairs, u
             eligible = eligible || pairs->eligible[e] == i + 1;
         }
         if (!eligible && options->sizes[i] > 1 && task->chain == 0) {
-            phl_task_note(task, "lower --slot-support to let it take part",
+            phl_task_note(task, "lower " PHL_OPTION("train.slot_support") " to let it take part",
                           "slot %zu is filled in too few nodes and stays inactive", i + 1);
         }
     }
     if (cells > (double)options->core_max) {
         phl_free(made);
-        return phl_raise(error, PHL_ERR_ARGUMENT, "ask for fewer blocks, or raise --core-max",
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "ask for fewer blocks, or raise " PHL_OPTION("train.core_max"),
                          "the sizes make a core of %.0f cells, more than %llu", cells,
                          (unsigned long long)options->core_max);
     }
@@ -79,21 +80,25 @@ static phl_status check_slots(const phl_task *task, const phl_slot_pairs *pairs,
     if (options->slots_min > pairs->n_eligible && options->sizes == NULL &&
         task->training->n_modes == 0) {
         const char *name = phl_run_class_name(task->training->run, task->class_index);
-        return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slots-min or --slot-support",
-                         "%s%s%u active slots are asked for, but only %u slots can be active",
-                         name == NULL ? "" : name, name == NULL ? "" : ": ", options->slots_min,
-                         pairs->n_eligible);
+        return phl_raise(
+            error, PHL_ERR_ARGUMENT,
+            "lower " PHL_OPTION("train.slots_min") " or " PHL_OPTION("train.slot_support"),
+            "%s%s%u active slots are asked for, but only %u slots can be active",
+            name == NULL ? "" : name, name == NULL ? "" : ": ", options->slots_min,
+            pairs->n_eligible);
     }
     if (ldexp(1.0, (int)options->slots_min) > (double)options->core_max && options->sizes == NULL &&
         task->training->n_modes == 0) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "lower --slots-min, or raise --core-max",
-                         "%u active slots make a core of at least %.0f cells, more than %llu",
-                         options->slots_min, ldexp(1.0, (int)options->slots_min),
-                         (unsigned long long)options->core_max);
+        return phl_raise(
+            error, PHL_ERR_ARGUMENT,
+            "lower " PHL_OPTION("train.slots_min") ", or raise " PHL_OPTION("train.core_max"),
+            "%u active slots make a core of at least %.0f cells, more than %llu",
+            options->slots_min, ldexp(1.0, (int)options->slots_min),
+            (unsigned long long)options->core_max);
     }
     if (options->slots_max > pairs->n_eligible && task->training->slots_asked && task->chain == 0) {
-        phl_task_note(task, NULL, "--slots-max %u: only %u slots can be active", options->slots_max,
-                      pairs->n_eligible);
+        phl_task_note(task, NULL, PHL_OPTION("train.slots_max") " %u: only %u slots can be active",
+                      options->slots_max, pairs->n_eligible);
     }
     return PHL_OK;
 }

@@ -77,11 +77,12 @@ static phl_status check_gaps(const phl_training *training, double models, double
     if (gaps <= GAP_BYTES || gaps <= GAP_RATIO * rest) {
         return PHL_OK;
     }
-    return phl_raise(error, PHL_ERR_LIMIT,
-                     "number the slots without large gaps, or allow it with --memory-limit",
-                     "there is a slot %u, but no more than %u different slots: tables for those "
-                     "that never occur would take %.3g GiB",
-                     slots, count, gaps / 0x1p30);
+    return phl_raise(
+        error, PHL_ERR_LIMIT,
+        "number the slots without large gaps, or allow it with " PHL_OPTION("train.memory_limit"),
+        "there is a slot %u, but no more than %u different slots: tables for those "
+        "that never occur would take %.3g GiB",
+        slots, count, gaps / 0x1p30);
 }
 
 phl_status phl_training_reckon(const phl_training *training, phl_error *error)
@@ -104,7 +105,8 @@ phl_status phl_training_reckon(const phl_training *training, phl_error *error)
     if (status == PHL_OK && total > (double)options->memory_limit) {
         status =
             phl_raise(error, PHL_ERR_LIMIT,
-                      "use fewer states, chains, restarts or kept draws, or raise --memory-limit",
+                      "use fewer states, chains, restarts or kept draws, or raise " PHL_OPTION(
+                          "train.memory_limit"),
                       "%zu %s of %zu %s with %.0f %s each need %.3g GiB, the limit is %.3g GiB",
                       classes, classes == 1 ? "class" : "classes", chains,
                       options->learner == PHL_LEARNER_EM ? (chains == 1 ? "restart" : "restarts")

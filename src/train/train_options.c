@@ -1,4 +1,4 @@
-/* train_options.c - options of a training: defaults, checks, and how a run records them. */
+/* train_options.c - options of a training: defaults and checks. */
 #include "train/train_options.h"
 
 #include <math.h>
@@ -80,9 +80,12 @@ static bool is_concentration(double value)
 static phl_status check_em(const phl_train_options *options, phl_error *error)
 {
     if (options->kind == PHL_TF && options->partition == NULL) {
-        return phl_raise(error, PHL_ERR_ARGUMENT,
-                         "give --partition FILE, or let the sampler learn them (--learner gibbs)",
-                         "EM for a model of kind tf needs partitions");
+        return phl_raise(
+            error, PHL_ERR_ARGUMENT,
+            "give " PHL_OPTION_TO(
+                "train.partition",
+                "") ", or let the sampler learn them (" PHL_OPTION_TO("train.learner", "gibbs") ")",
+            "EM for a model of kind tf needs partitions");
     }
     if (options->soft) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "soft clustering is learned by Gibbs only");
@@ -105,18 +108,20 @@ static phl_status check_em(const phl_train_options *options, phl_error *error)
 static phl_status check_gibbs(const phl_train_options *options, phl_error *error)
 {
     if (options->kind != PHL_TF) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "use --learner em",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use " PHL_OPTION_TO("train.learner", "em"),
                          "a model of kind %s is learned by EM only", phl_kind_name(options->kind));
     }
     if (options->warmup >= options->iterations) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "raise --iterations, which include the warm-up",
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "raise " PHL_OPTION("train.iterations") ", which include the warm-up",
                          "a warm-up of %zu leaves nothing of %zu iterations", options->warmup,
                          options->iterations);
     }
     if (!(options->anneal_start >= 1.0 && isfinite(options->anneal_start)) ||
         options->anneal_end > options->warmup) {
         return phl_raise(error, PHL_ERR_ARGUMENT,
-                         "end the annealing within the warm-up (--anneal T0:m0 --warmup N)",
+                         "end the annealing within the warm-up (" PHL_OPTION_TO(
+                             "train.anneal_start", "") " " PHL_OPTION_TO("train.warmup", "") ")",
                          "annealing from %g to iteration %zu with a warm-up of %zu",
                          options->anneal_start, options->anneal_end, options->warmup);
     }
@@ -161,7 +166,7 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
     }
     if (options->sampler == PHL_SAMPLER_PAPER &&
         (options->sizes != NULL || options->partition != NULL || options->soft)) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "use --sampler blocked",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use " PHL_OPTION_TO("train.sampler", "blocked"),
                          "the paper's sampler takes no sizes, partitions or soft clustering");
     }
     return PHL_OK;
@@ -174,7 +179,7 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
                          (int)options->kind);
     }
     if (options->kind != PHL_TF && options->partition != NULL) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "use --model tf",
+        return phl_raise(error, PHL_ERR_ARGUMENT, "use " PHL_OPTION_TO("train.kind", "tf"),
                          "a model of kind %s takes no partitions", phl_kind_name(options->kind));
     }
     if (options->states < 1 || options->states > PHL_MOST_STATES || options->iterations < 1 ||
@@ -185,63 +190,4 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
     }
     return options->learner == PHL_LEARNER_EM ? check_em(options, error)
                                               : check_gibbs(options, error);
-}
-
-/* ,"name":[1,2] */
-static phl_status append_sizes(phl_text *text, const char *name, const size_t *numbers, size_t n,
-                               phl_error *error)
-{
-    phl_status status = phl_text_append_format(text, error, ",\"%s\":[", name);
-    for (size_t i = 0; status == PHL_OK && i < n; i++) {
-        status = phl_text_append_format(text, error, i == 0 ? "%zu" : ",%zu", numbers[i]);
-    }
-    return status == PHL_OK ? phl_text_append_string(text, "]", error) : status;
-}
-
-phl_status phl_train_options_json(const phl_train_options *o, const size_t *earlier,
-                                  size_t n_earlier, uint32_t slots, phl_text *text,
-                                  phl_error *error)
-{
-    bool em = o->learner == PHL_LEARNER_EM;
-    phl_status status = phl_text_append_format(
-        text, error,
-        "{\"model\":\"%s\",\"learner\":\"%s\",\"states\":%u,\"slots\":%u,\"per_class\":%s,"
-        "\"seed\":%llu,\"iterations\":%zu",
-        phl_kind_name(o->kind), em ? "em" : "gibbs", o->states, slots,
-        o->per_class ? "true" : "false", (unsigned long long)o->seed, o->iterations);
-    if (status == PHL_OK && n_earlier > 0) {
-        status = append_sizes(text, "earlier", earlier, n_earlier, error);
-    }
-    if (status == PHL_OK && em) {
-        return phl_text_append_format(text, error,
-                                      ",\"restarts\":%zu,\"tolerance\":%.17g,\"smoothing\":%.17g,"
-                                      "\"gamma\":%.17g}",
-                                      o->restarts, o->tolerance, o->smoothing, o->gamma);
-    }
-    if (status == PHL_OK) {
-        status = phl_text_append_format(
-            text, error,
-            ",\"sampler\":\"%s\",\"clustering\":\"%s\",\"warmup\":%zu,\"chains\":%zu,"
-            "\"keep\":%zu,\"anneal\":[%.17g,%zu],\"slots_min\":%u,\"slots_max\":%u,"
-            "\"slot_support\":%.17g,\"core_max\":%llu",
-            o->sampler == PHL_SAMPLER_PAPER ? "seed" : "blocked", o->soft ? "soft" : "hard",
-            o->warmup, o->chains, o->keep, o->anneal_start, o->anneal_end, o->slots_min,
-            o->slots_max, o->slot_support, (unsigned long long)o->core_max);
-    }
-    if (status == PHL_OK) {
-        status = phl_text_append_format(
-            text, error,
-            ",\"phi\":%.17g,\"alpha\":%.17g,\"alpha0\":%.17g,\"beta\":%.17g,\"gamma\":%.17g,"
-            "\"delta\":%.17g,\"update_concentration\":%s",
-            o->phi, o->alpha, o->alpha0, o->beta, o->gamma, o->delta,
-            o->update_concentration ? "true" : "false");
-    }
-    if (status == PHL_OK && o->sizes != NULL) {
-        status = phl_text_append_string(text, ",\"k\":[", error);
-        for (size_t i = 0; status == PHL_OK && i < o->n_sizes; i++) {
-            status = phl_text_append_format(text, error, i == 0 ? "%u" : ",%u", o->sizes[i]);
-        }
-        status = status == PHL_OK ? phl_text_append_string(text, "]", error) : status;
-    }
-    return status == PHL_OK ? phl_text_append_string(text, "}", error) : status;
 }

@@ -96,23 +96,24 @@ static void test_caps(void **state)
     options.max_nodes = 3;
     check_trees(&options, "(a (b) (c))", "(a (b) (c))\n");
     check_bad(&options, "(a (b) (c) (d))", PHL_ERR_LIMIT, 1, 12, "more than 3 nodes",
-              "--max-nodes");
+              "read.max_nodes");
     options = brackets();
     options.max_children = 3;
     check_trees(&options, "(a _ _ (c))", "(a _ _ (c))\n");
-    check_bad(&options, "(a _ _ _ (c))", PHL_ERR_LIMIT, 1, 10, "slot beyond 3", "--max-children");
+    check_bad(&options, "(a _ _ _ (c))", PHL_ERR_LIMIT, 1, 10, "slot beyond 3",
+              "read.max_children");
     options = brackets();
     options.max_name = 3;
     check_trees(&options, "abc\t(abc (\"abc\"))", "abc\t(abc (abc))\n");
-    check_bad(&options, "(abcd)", PHL_ERR_LIMIT, 1, 2, "longer than 3", "--max-name");
-    check_bad(&options, "(\"abcd\")", PHL_ERR_LIMIT, 1, 2, "longer than 3", "--max-name");
-    check_bad(&options, "abcd\t(a)", PHL_ERR_LIMIT, 1, 1, "longer than 3", "--max-name");
-    check_bad(&options, "\"abcd\"\t(a)", PHL_ERR_LIMIT, 1, 1, "longer than 3", "--max-name");
+    check_bad(&options, "(abcd)", PHL_ERR_LIMIT, 1, 2, "longer than 3", "read.max_name");
+    check_bad(&options, "(\"abcd\")", PHL_ERR_LIMIT, 1, 2, "longer than 3", "read.max_name");
+    check_bad(&options, "abcd\t(a)", PHL_ERR_LIMIT, 1, 1, "longer than 3", "read.max_name");
+    check_bad(&options, "\"abcd\"\t(a)", PHL_ERR_LIMIT, 1, 1, "longer than 3", "read.max_name");
     options = brackets();
     options.max_token = 8;
     check_trees(&options, "(abcdef)\n", "(abcdef)\n");
     check_bad(&options, "(a)\n(abcdefg)\n(b)\n", PHL_ERR_LIMIT, 2, 0, "longer than 8 bytes",
-              "--max-token");
+              "read.max_token");
     check_skipped(options, "(a)\n(abcdefg)\n(b)\n", "(a)\n(b)\n", 1);
 }
 

@@ -112,13 +112,13 @@ static void test_faults(void **state)
               "iconv");
     options.max_name = 3;
     check_bad(&options, WORD("1", "a", "NOUN", "0", "root"), PHL_ERR_LIMIT, 1, 7,
-              "a label 'NOUN' of 4 bytes, more than 3", "--max-name");
+              "a label 'NOUN' of 4 bytes, more than 3", "read.max_name");
     options = conllu();
     options.max_nodes = 4;
-    check_bad(&options, SENTENCE, PHL_ERR_LIMIT, 5, 1, "more than 4 nodes", "--max-nodes");
+    check_bad(&options, SENTENCE, PHL_ERR_LIMIT, 5, 1, "more than 4 nodes", "read.max_nodes");
     options = conllu();
     options.max_children = 1;
-    check_bad(&options, SENTENCE, PHL_ERR_LIMIT, 1, 0, "slot beyond 1", "--max-children");
+    check_bad(&options, SENTENCE, PHL_ERR_LIMIT, 1, 0, "slot beyond 1", "read.max_children");
 }
 
 static void test_recovery(void **state)

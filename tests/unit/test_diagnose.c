@@ -8,8 +8,6 @@
 
 enum { WARMUP = 50, DRAWS = 300, CHAINS = 4 };
 
-#define CONFIG "{\"learner\":\"gibbs\",\"iterations\":350,\"warmup\":50,\"clustering\":\"hard\"}"
-
 /* ---- planting ---- */
 
 /* Standard normal, a pure function of chain, iteration and what it is for. */
@@ -20,10 +18,22 @@ static double noise(uint32_t chain, uint64_t iteration, uint64_t purpose)
     return phl_normal_quantile(phl_rng_uniform(&rng));
 }
 
-static phl_run *planted_run(const char *config)
+static phl_train_options sampled(size_t iterations, size_t warmup, bool soft)
+{
+    phl_train_options options;
+    phl_train_options_init(&options);
+    options.learner = PHL_LEARNER_GIBBS;
+    options.iterations = iterations;
+    options.warmup = warmup;
+    options.soft = soft;
+    return options;
+}
+
+static phl_run *planted_run(void)
 {
     phl_run *run = empty_run(PHL_TF, 2, 3, 2, NULL, 0);
-    must(phl_run_set_meta(run, "config", config, error));
+    phl_train_options options = sampled(WARMUP + DRAWS, WARMUP, false);
+    must(phl_run_set_options(run, &options, NULL, 0, error));
     run->models[0].stop_reason = PHL_STOP_ITERATIONS;
     return run;
 }
@@ -94,7 +104,7 @@ static void done(phl_diagnosis *diagnosis, phl_run *run)
 static void test_fine(void **state)
 {
     (void)state;
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, DRAWS, -100.0, 2);
     }
@@ -129,7 +139,7 @@ static void test_fine(void **state)
 static void test_other_mode(void **state)
 {
     (void)state;
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, DRAWS, c == 2 ? -90.0 : -100.0, 2);
     }
@@ -149,7 +159,7 @@ static void test_other_mode(void **state)
 static void test_stuck(void **state)
 {
     (void)state;
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, DRAWS, -100.0, 1 + c / 2);
     }
@@ -165,7 +175,7 @@ static void test_few_chains(void **state)
 {
     (void)state;
     for (uint32_t chains = 1; chains < 4; chains += 2) {
-        phl_run *run = planted_run(CONFIG);
+        phl_run *run = planted_run();
         for (uint32_t c = 0; c < chains; c++) {
             plant_chain(run, c, DRAWS, -100.0, 2);
         }
@@ -182,7 +192,7 @@ static void test_few_chains(void **state)
 static void test_few_draws(void **state)
 {
     (void)state;
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, DRAWS, -100.0, 2);
     }
@@ -196,7 +206,7 @@ static void test_few_draws(void **state)
     assert_true(found(&d, true, "draws hang together"));
     done(&d, run);
 
-    run = planted_run(CONFIG); /* still warming up */
+    run = planted_run(); /* still warming up */
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, 5, -100.0, 2);
         run->n_trace -= 5;
@@ -216,7 +226,7 @@ static void test_few_draws(void **state)
 static void test_unequal_chains(void **state)
 {
     (void)state;
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     plant_chain(run, 4, 20, -500.0, 2);
     for (uint32_t c = CHAINS; c-- > 0;) {
         plant_chain(run, c, DRAWS - 10 * c, -100.0, 2);
@@ -241,7 +251,7 @@ static void test_unequal_chains(void **state)
 static void test_not_finite(void **state)
 {
     (void)state;
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, DRAWS, -100.0, 2);
     }
@@ -258,7 +268,7 @@ static void test_slots(void **state)
 {
     (void)state;
     static const uint32_t used[] = {1, 3, 3, 1, 1}; /* slots of the draws; the last of chain 1 */
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, DRAWS, -100.0, 1);
     }
@@ -285,24 +295,25 @@ static void test_slots(void **state)
 static void test_plans(void **state)
 {
     (void)state;
+    static const size_t earlier[] = {100, 200};
     static const struct {
-        const char *config;
+        size_t iterations; /* 0: the run does not say how it was trained */
+        bool soft;
+        size_t n_earlier;
         uint64_t warmup;
     } cases[] = {
-        {CONFIG, 50},
-        {"{\"learner\":\"gibbs\",\"iterations\":100,\"warmup\":50,\"clustering\":\"soft\"}", 125},
-        {"{\"learner\":\"gibbs\",\"iterations\":300,\"earlier\":[100,200],\"warmup\":50,"
-         "\"clustering\":\"soft\"}",
-         125},
-        {"{\"learner\":\"gibbs\",\"iterations\":300,\"earlier\":[100],\"warmup\":50}", 50},
-        /* a seed larger than 2^63 */
-        {"{\"learner\":\"gibbs\",\"seed\":18364758544493064720,\"iterations\":100,\"warmup\":50}",
-         50},
-        {"{}", (WARMUP + DRAWS) / 2}, /* does not say */
-        {"no JSON", (WARMUP + DRAWS) / 2},
+        {350, false, 0, 50},
+        {100, true, 0, 125},
+        {300, true, 2, 125},
+        {300, false, 1, 50},
+        {0, false, 0, (WARMUP + DRAWS) / 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        phl_run *run = planted_run(cases[i].config);
+        phl_run *run = empty_run(PHL_TF, 2, 3, 2, NULL, 0);
+        phl_train_options options = sampled(cases[i].iterations, WARMUP, cases[i].soft);
+        if (cases[i].iterations > 0) {
+            must(phl_run_set_options(run, &options, earlier, cases[i].n_earlier, error));
+        }
         for (uint32_t c = 0; c < CHAINS; c++) {
             plant_chain(run, c, DRAWS, -100.0, 2);
         }
@@ -316,7 +327,7 @@ static void test_plans(void **state)
 static void test_nothing(void **state)
 {
     (void)state;
-    phl_run *run = planted_run(CONFIG);
+    phl_run *run = planted_run();
     phl_diagnosis d = diagnose(run, true);
     assert_true(found(&d, true, "nothing was trained"));
     phl_diagnosis_clear(&d);
@@ -331,7 +342,12 @@ static void test_nothing(void **state)
 static phl_run *planted_em(size_t restarts, phl_stop_reason stop_reason)
 {
     phl_run *run = empty_run(PHL_SP, 2, 3, 2, NULL, 0);
-    must(phl_run_set_meta(run, "config", "{\"learner\":\"em\",\"iterations\":9}", error));
+    phl_train_options options;
+    phl_train_options_init(&options);
+    options.kind = PHL_SP;
+    options.learner = PHL_LEARNER_EM;
+    options.iterations = 9;
+    must(phl_run_set_options(run, &options, NULL, 0, error));
     run->models[0].stop_reason = stop_reason;
     run->models[0].iterations = 9;
     for (uint32_t r = 0; r < restarts; r++) {
@@ -395,7 +411,8 @@ static void test_classes(void **state)
     (void)state;
     static const char *const classes[] = {"left", "right"};
     phl_run *run = empty_run(PHL_TF, 2, 3, 2, classes, 2);
-    must(phl_run_set_meta(run, "config", CONFIG, error));
+    phl_train_options options_of_run = sampled(WARMUP + DRAWS, WARMUP, false);
+    must(phl_run_set_options(run, &options_of_run, NULL, 0, error));
     for (uint32_t c = 0; c < CHAINS; c++) {
         size_t begin = run->n_trace;
         plant_chain(run, c, DRAWS, -100.0, 2);

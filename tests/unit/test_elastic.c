@@ -42,8 +42,8 @@ static void test_faults(void **state)
     check_bad(&options, "x y:a($)", PHL_ERR_SYNTAX, 1, 2, "found ' ', expected (", "");
     options.max_name = 3;
     check_trees(&options, "abc:abc($)", "abc\t(abc)\n");
-    check_bad(&options, "abcd:a($)", PHL_ERR_LIMIT, 1, 1, "longer than 3", "--max-name");
-    check_bad(&options, "1:abcd($)", PHL_ERR_LIMIT, 1, 3, "longer than 3", "--max-name");
+    check_bad(&options, "abcd:a($)", PHL_ERR_LIMIT, 1, 1, "longer than 3", "read.max_name");
+    check_bad(&options, "1:abcd($)", PHL_ERR_LIMIT, 1, 3, "longer than 3", "read.max_name");
     check_skipped(elastic(), "1:a($)\n1:b(\nc\n2:d($)\n", "1\t(a)\n2\t(d)\n", 2);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -186,7 +187,7 @@ static void test_compressed(void **state)
         phl_forest *forest = NULL;
         write_bytes(in_folder("cut.trees.gz"), bytes, cut);
         phl_status status = phl_forest_read(&path, 1, &options, &forest, NULL, NULL);
-        assert_true(phl_status_exit_code(status) == 3);
+        assert_true(phl_status_group(status) == PHL_GROUP_DATA);
         assert_null(forest);
     }
     size = pack_zstd("k\t(a)\n(b", 8, bytes, sizeof bytes);
@@ -198,7 +199,7 @@ static void test_compressed(void **state)
         phl_forest *forest = NULL;
         write_bytes(in_folder("cut.trees.zst"), bytes, cut);
         phl_status status = phl_forest_read(&path, 1, &options, &forest, NULL, NULL);
-        assert_true(phl_status_exit_code(status) == 3);
+        assert_true(phl_status_group(status) == PHL_GROUP_DATA);
         assert_null(forest);
     }
     size = pack_gzip("", 0, bytes, sizeof bytes);
@@ -207,6 +208,44 @@ static void test_compressed(void **state)
     size = pack_zstd("", 0, bytes, sizeof bytes);
     write_bytes(in_folder("empty.zst"), bytes, size);
     check_reads("empty.zst", &options, "");
+}
+
+/* A frame of unknown length whose header asks for this window (its logarithm). */
+static size_t pack_zstd_window(const char *text, size_t size, int window, unsigned char *out,
+                               size_t room)
+{
+    ZSTD_CStream *stream = ZSTD_createCStream();
+    ZSTD_inBuffer in = {text, size, 0};
+    ZSTD_outBuffer into = {out, room, 0};
+    assert_non_null(stream);
+    assert_false(ZSTD_isError(ZSTD_compressStream2(stream, &into, &in, ZSTD_e_flush)));
+    assert_int_equal(ZSTD_compressStream2(stream, &into, &in, ZSTD_e_end), 0);
+    ZSTD_freeCStream(stream);
+    assert_int_equal(out[4] & 0xe0, 0); /* neither a length nor a single segment */
+    out[5] = (unsigned char)((window - 10) << 3);
+    return into.pos;
+}
+
+/* Windows of zstd --ultra and --long, up to the widest there is, in little memory. */
+static void test_zstd_windows(void **state)
+{
+    (void)state;
+    unsigned char bytes[4096];
+    phl_read_options options = read_options(PHL_FORMAT_AUTO);
+    struct rusage usage;
+    for (int window = 10; window <= 31; window++) {
+        write_bytes(in_folder("w.trees.zst"), bytes,
+                    pack_zstd_window("k\t(a (b))\n", 10, window, bytes, sizeof bytes));
+        check_reads("w.trees.zst", &options, "k\t(a (b))\n");
+    }
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    assert_in_range(usage.ru_maxrss, 0, 256 << 10);
+    write_bytes(in_folder("w.trees.zst"), bytes,
+                pack_zstd_window("(a)\n", 4, 32, bytes, sizeof bytes));
+    check_fails("w.trees.zst", &options, PHL_ERR_LIMIT, "a wider window");
+    /* A frame that names a dictionary. */
+    write_bytes(in_folder("d.trees.zst"), "\x28\xb5\x2f\xfd\x21\x07\x04\x21\0\0(a)\n", 14);
+    check_fails("d.trees.zst", &options, PHL_ERR_FORMAT, "need a dictionary");
 }
 
 /* A few kilobytes that become many megabytes. */
@@ -454,13 +493,21 @@ static void test_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(test_folders),      IN_A_FOLDER(test_several_paths),
-        IN_A_FOLDER(test_listed_files), IN_A_FOLDER(test_formats_by_name),
-        IN_A_FOLDER(test_compressed),   IN_A_FOLDER(test_ratio),
-        IN_A_FOLDER(test_unreadable),   IN_A_FOLDER(test_fifo),
-        IN_A_FOLDER(test_replacing),    IN_A_FOLDER(test_writing_compressed),
-        IN_A_FOLDER(test_unwritable),   IN_A_FOLDER(test_read_only_folder),
-        IN_A_FOLDER(test_documents),    IN_A_FOLDER(test_cancelled),
+        IN_A_FOLDER(test_folders),
+        IN_A_FOLDER(test_several_paths),
+        IN_A_FOLDER(test_listed_files),
+        IN_A_FOLDER(test_formats_by_name),
+        IN_A_FOLDER(test_compressed),
+        IN_A_FOLDER(test_zstd_windows),
+        IN_A_FOLDER(test_ratio),
+        IN_A_FOLDER(test_unreadable),
+        IN_A_FOLDER(test_fifo),
+        IN_A_FOLDER(test_replacing),
+        IN_A_FOLDER(test_writing_compressed),
+        IN_A_FOLDER(test_unwritable),
+        IN_A_FOLDER(test_read_only_folder),
+        IN_A_FOLDER(test_documents),
+        IN_A_FOLDER(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,24 +245,24 @@ static void test_caps(void **state)
     phl_read_options options = json();
     options.max_children = 3;
     check_bad(&options, "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"slot\":[1,4]}", PHL_ERR_LIMIT,
-              1, 46, "\"slot\"[1] is beyond 3", "--max-children");
+              1, 46, "\"slot\"[1] is beyond 3", "read.max_children");
     check_bad(&options, "{\"label\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"parent\":[-1,0,0,0,0]}",
-              PHL_ERR_LIMIT, 1, 51, "a slot beyond 3", "--max-children");
+              PHL_ERR_LIMIT, 1, 51, "a slot beyond 3", "read.max_children");
     options.max_name = 2;
     check_bad(&options, "{\"label\":[\"ab\",\"abc\"],\"parent\":[-1]}", PHL_ERR_LIMIT, 1, 16,
-              "longer than 2", "--max-name");
+              "longer than 2", "read.max_name");
     check_bad(&options, "{\"label\":[\"a\\u00dfb\"],\"parent\":[-1]}", PHL_ERR_LIMIT, 1, 11,
-              "longer than 2", "--max-name");
+              "longer than 2", "read.max_name");
     check_bad(&options, "{\"label\":[100],\"parent\":[-1]}", PHL_ERR_LIMIT, 1, 11, "longer than 2",
-              "--max-name");
+              "read.max_name");
     check_bad(&options, "{\"class\":\"abc\",\"label\":[\"a\"],\"parent\":[-1]}", PHL_ERR_LIMIT, 1,
-              10, "longer than 2", "--max-name");
+              10, "longer than 2", "read.max_name");
     check_trees(&options, "{\"label\":[\"\\u00df\"],\"parent\":[-1]}", "(\xc3\x9f)\n");
     options.max_nodes = 1;
     check_bad(&options, "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0]}", PHL_ERR_LIMIT, 1, 15,
-              "more than 1 nodes", "--max-nodes");
+              "more than 1 nodes", "read.max_nodes");
     check_bad(&options, "{\"parent\":[-1,0],\"label\":[\"a\",\"b\"]}", PHL_ERR_LIMIT, 1, 15,
-              "more than 1 nodes", "--max-nodes");
+              "more than 1 nodes", "read.max_nodes");
 }
 
 /* What a bad tree held is forgotten, its labels too, wherever in the line they stood. */

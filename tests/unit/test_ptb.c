@@ -70,7 +70,7 @@ static void test_marked_lines(void **state)
               "found '|BT|', expected the rest of the tree", "");
     options.max_name = 3;
     check_bad(&options, " abcd |BT| (a) |ET|", PHL_ERR_LIMIT, 1, 2, "a name 'abcd' of 4 bytes",
-              "--max-name");
+              "read.max_name");
 }
 
 static void test_faults(void **state)
@@ -99,13 +99,13 @@ static void test_faults(void **state)
     check_bad(&options, "(a \xff)", PHL_ERR_ENCODING, 1, 4, "0xff", "iconv");
     options.max_name = 3;
     check_bad(&options, "(abc (\xc3\xa9 abcd))", PHL_ERR_LIMIT, 1, 9, "a name 'abcd' of 4 bytes",
-              "--max-name");
+              "read.max_name");
     options = ptb();
     options.max_nodes = 2;
-    check_bad(&options, "(a b\nc)", PHL_ERR_LIMIT, 2, 1, "more than 2 nodes", "--max-nodes");
+    check_bad(&options, "(a b\nc)", PHL_ERR_LIMIT, 2, 1, "more than 2 nodes", "read.max_nodes");
     options = ptb();
     options.max_children = 1;
-    check_bad(&options, "(a b c)", PHL_ERR_LIMIT, 1, 6, "slot beyond 1", "--max-children");
+    check_bad(&options, "(a b c)", PHL_ERR_LIMIT, 1, 6, "slot beyond 1", "read.max_children");
 }
 
 static void test_recovery(void **state)

@@ -434,10 +434,10 @@ static void test_trees(void **state)
     run = NULL;
     phl_resume_options_init(&options);
     assert_int_equal(phl_resume(path, &options, &run, &failure), PHL_ERR_ARGUMENT);
-    assert_non_null(strstr(failure.remedy, "--data"));
+    assert_non_null(strstr(failure.remedy, "resume.forest"));
     options.forest = other;
     assert_int_equal(phl_resume(path, &options, &run, &failure), PHL_ERR_CHANGED);
-    assert_int_equal(phl_status_exit_code(PHL_ERR_CHANGED), 3);
+    assert_int_equal(phl_status_group(PHL_ERR_CHANGED), PHL_GROUP_DATA);
     options.forest = forest;
     must(phl_resume(path, &options, &run, error));
     phl_train_options train = options_of(setting);
@@ -499,7 +499,7 @@ static void test_no_room(void **state)
             assert_int_equal(entries_in(folder), 1);
             intact++;
         } else if (found->n_trace > 0) {
-            assert_non_null(strstr(failure.remedy, "phloem resume"));
+            assert_non_null(strstr(failure.remedy, "phl_resume"));
             must(resume(path, 1, 0, &never, &run, error));
             check_run(setting, expected, run, path);
             phl_run_free(run);
@@ -549,7 +549,7 @@ static void test_damaged(void **state)
             check_run(setting, expected, run, path);
             phl_run_free(run);
         } else {
-            assert_int_equal(phl_status_exit_code(status), 3);
+            assert_int_equal(phl_status_group(status), PHL_GROUP_DATA);
             refused++;
         }
     }

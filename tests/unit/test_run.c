@@ -149,7 +149,7 @@ static void test_replacing(void **state)
     must(phl_run_save(first, path, false, error));
     assert_int_equal(phl_run_save(second, path, false, &failure), PHL_ERR_WRITE);
     assert_non_null(strstr(failure.message, "exists already"));
-    assert_non_null(strstr(failure.remedy, "--force"));
+    assert_non_null(strstr(failure.remedy, "file.replace"));
     phl_run *opened = open_run(path);
     assert_null(difference(first, opened));
     phl_run_free(opened);

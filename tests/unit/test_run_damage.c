@@ -34,9 +34,9 @@ static void test_refusals(void **state)
     (void)state;
     const char *path = in_folder("bad.run");
     write_bytes(path, "", 0);
-    check_refused(path, PHL_ERR_EMPTY, "the file is empty", "phloem train");
+    check_refused(path, PHL_ERR_EMPTY, "the file is empty", "phl_train");
     write_bytes(path, "a\t(b (c))\n", 10);
-    check_refused(path, PHL_ERR_FORMAT, "this is not a run", "phloem train");
+    check_refused(path, PHL_ERR_FORMAT, "this is not a run", "phl_train");
     write_bytes(path, "SQLite", 6);
     check_refused(path, PHL_ERR_SYNTAX, "cut short after 6 bytes", "");
     assert_int_equal(remove(path), 0);
@@ -81,7 +81,7 @@ static void check_hostile(const phl_run *run, const char *sql, const char *messa
     if (status == PHL_OK) { /* then it is the forest that is bad */
         status = phl_run_load_forest(opened, path, &failure);
     }
-    if (phl_status_exit_code(status) != 3 || strstr(failure.message, message) == NULL) {
+    if (phl_status_group(status) != PHL_GROUP_DATA || strstr(failure.message, message) == NULL) {
         print_error("%s: %d %s (expected: %s)\n", sql, status, failure.message, message);
         fail();
     }
@@ -287,7 +287,8 @@ static bool is_refused(const char *path, const phl_run *run, const char *what, s
     phl_error error = {0};
     phl_status status = phl_run_open(path, &opened, &error);
     if (status != PHL_OK) {
-        if (phl_status_exit_code(status) != 3 || error.message[0] == '\0' || opened != NULL) {
+        if (phl_status_group(status) != PHL_GROUP_DATA || error.message[0] == '\0' ||
+            opened != NULL) {
             print_error("%s %zu: %d %s\n", what, where, status, error.message);
             fail();
         }
@@ -302,7 +303,7 @@ static bool is_refused(const char *path, const phl_run *run, const char *what, s
     if (phl_run_load_forest(opened, path, &forest_error) == PHL_OK) {
         check_same_forest(run->forest, opened->forest);
     } else {
-        assert_int_equal(phl_status_exit_code(forest_error.status), 3);
+        assert_int_equal(phl_status_group(forest_error.status), PHL_GROUP_DATA);
         ++*forest_refused;
     }
     phl_run_free(opened);

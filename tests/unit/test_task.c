@@ -167,7 +167,7 @@ static void test_bad_arguments(void **state)
     phl_session_free(session);
     assert_int_equal(phl_classify(run, forest, NULL, values, &e), PHL_ERR_ARGUMENT);
     assert_non_null(strstr(e.message, "not trained per class"));
-    assert_non_null(strstr(e.remedy, "--per-class"));
+    assert_non_null(strstr(e.remedy, "train.per_class"));
     phl_label_options label;
     phl_label_options_init(&label);
     const double bad[] = {-0.1, 1.5, (double)NAN};

@@ -185,22 +185,22 @@ static void test_caps(void **state)
     options.max_depth = 3;
     check_trees(&options, "<a><b><c/></b></a>", "(a (b (c)))\n");
     check_bad(&options, "<a><b><c><d/></c></b></a>", PHL_ERR_LIMIT, 1, 10,
-              "elements nested more than 3 deep", "--max-depth");
+              "elements nested more than 3 deep", "read.max_depth");
     options = xml();
     options.max_attributes = 2;
     check_trees(&options, "<a x='' y=''/>", "(a)\n");
     check_bad(&options, "<a x='' y='' z=''/>", PHL_ERR_LIMIT, 1, 1,
-              "an element with 3 attributes, more than 2", "--max-attributes");
+              "an element with 3 attributes, more than 2", "read.max_attributes");
     check_bad(&options,
               "<!DOCTYPE a [<!ATTLIST a x CDATA '' y CDATA ''>\n<!ATTLIST b z CDATA ''>]><a/>",
-              PHL_ERR_LIMIT, 2, 21, "declares more than 2 attributes", "--max-attributes");
+              PHL_ERR_LIMIT, 2, 21, "declares more than 2 attributes", "read.max_attributes");
     options = xml();
     options.max_name = 4;
     check_trees(&options, "<abcd/>", "(abcd)\n");
     check_bad(&options, "<a><abcde/></a>", PHL_ERR_LIMIT, 1, 4,
-              "an element called 'abcde' of 5 bytes, more than 4", "--max-name");
+              "an element called 'abcde' of 5 bytes, more than 4", "read.max_name");
     check_bad(&options, "<?phloem nodes?><node label='a b c'/>", PHL_ERR_LIMIT, 1, 17,
-              "a label 'a b c' of 5 bytes", "--max-name");
+              "a label 'a b c' of 5 bytes", "read.max_name");
     options.xml_attributes = true;
     check_bad(&options, "<a bcdef=''/>", PHL_ERR_LIMIT, 1, 1, "an attribute called 'bcdef'", "");
     options = xml();
@@ -208,13 +208,15 @@ static void test_caps(void **state)
     check_trees(&options, "<a>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx<b/></a>", "(a (b))\n");
     check_trees(&options, "<a><!--xxxxxxxxxxxxx--></a>", "(a)\n");
     check_bad(&options, "<a><!--xxxxxxxxxxxxxx--></a>", PHL_ERR_LIMIT, 1, 4,
-              "a piece of markup of more than 20 bytes begins here", "--max-token");
+              "a piece of markup of more than 20 bytes begins here", "read.max_token");
     options = xml();
     options.max_nodes = 2;
-    check_bad(&options, "<a><b/><c/></a>", PHL_ERR_LIMIT, 1, 8, "more than 2 nodes", "--max-nodes");
+    check_bad(&options, "<a><b/><c/></a>", PHL_ERR_LIMIT, 1, 8, "more than 2 nodes",
+              "read.max_nodes");
     options = xml();
     options.max_children = 1;
-    check_bad(&options, "<a><b/><c/></a>", PHL_ERR_LIMIT, 1, 8, "slot beyond 1", "--max-children");
+    check_bad(&options, "<a><b/><c/></a>", PHL_ERR_LIMIT, 1, 8, "slot beyond 1",
+              "read.max_children");
 }
 
 /* Default caps against the files TESTING.md names; their time is watched by the test's time limit
@@ -238,11 +240,11 @@ static void test_attacks(void **state)
     test_free(text);
 
     text = repeat("<", "abcdefghij", 6000000, "/>");
-    check_bad(&options, text, PHL_ERR_LIMIT, 1, 1, "more than 16777216 bytes", "--max-token");
+    check_bad(&options, text, PHL_ERR_LIMIT, 1, 1, "more than 16777216 bytes", "read.max_token");
     test_free(text);
     text = repeat("<", "abcdefghij", 100000, "/>");
     check_bad(&options, text, PHL_ERR_LIMIT, 1, 1, "of 1000000 bytes, more than 65536",
-              "--max-name");
+              "read.max_name");
     test_free(text);
     text = repeat("<a><!--", "abcdefghij", 1500000, "--></a>");
     check_trees(&options, text, "(a)\n");

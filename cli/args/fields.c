@@ -1,0 +1,164 @@
+/* fields.c - options and calls of the library in the words of the command line; see fields.h.
+ *
+ * Every member of every options struct is listed (tests/tools/fields.py holds the table against
+ * phloem.h): by the option that sets it, or by "" when none does.
+ */
+#include "args/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "args/options.h"
+
+typedef struct field {
+    const char *name;
+    const char *option; /* without the dashes; "": the command line has none */
+} field;
+
+static const field fields[] = {
+    {"builder.no_sharing", ""},
+    {"read.format", "from"},
+    {"read.no_sharing", "no-sharing"},
+    {"read.skip_bad", "skip-bad"},
+    {"read.class_name", "class"},
+    {"read.no_class", "no-class"},
+    {"read.class_by_folder", "class-by-folder"},
+    {"read.only_classes", "only-class"},
+    {"read.n_only_classes", "only-class"},
+    {"read.limit", "limit"},
+    {"read.xml_attributes", "attributes"},
+    {"read.xml_text", "text"},
+    {"read.ptb_drop_words", "words"},
+    {"read.conllu_label", "conllu-label"},
+    {"read.max_nodes", "max-nodes"},
+    {"read.max_children", "max-children"},
+    {"read.max_depth", "max-depth"},
+    {"read.max_attributes", "max-attributes"},
+    {"read.max_name", "max-name"},
+    {"read.max_token", "max-token"},
+    {"read.max_ratio", "max-ratio"},
+    {"write.format", "to"},
+    {"write.conllu_label", "conllu-label"},
+    {"write.force", "force"},
+    {"symm.seed", "seed"},
+    {"symm.trees_per_class", "trees"},
+    {"documents.seed", "seed"},
+    {"documents.classes", "classes"},
+    {"documents.trees_per_class", "trees"},
+    {"documents.nodes", "nodes"},
+    {"documents.vocabulary", "vocabulary"},
+    {"documents.noise", "noise"},
+    {"documents.overlap", "overlap"},
+    {"train.kind", "model"},
+    {"train.learner", "learner"},
+    {"train.states", "states"},
+    {"train.per_class", "per-class"},
+    {"train.seed", "seed"},
+    {"train.threads", "threads"},
+    {"train.iterations", "iterations"},
+    {"train.partition", "partition"},
+    {"train.memory_limit", "memory-limit"},
+    {"train.command_line", ""},
+    {"train.restarts", "restarts"},
+    {"train.tolerance", "tolerance"},
+    {"train.smoothing", "smoothing"},
+    {"train.sampler", "sampler"},
+    {"train.soft", "clustering"},
+    {"train.warmup", "warmup"},
+    {"train.chains", "chains"},
+    {"train.keep", "keep"},
+    {"train.anneal_start", "anneal"},
+    {"train.anneal_end", "anneal"},
+    {"train.slots_min", "slots-min"},
+    {"train.slots_max", "slots-max"},
+    {"train.slot_support", "slot-support"},
+    {"train.core_max", "core-max"},
+    {"train.sizes", "k"},
+    {"train.n_sizes", "k"},
+    {"train.phi", "phi"},
+    {"train.alpha", "alpha"},
+    {"train.alpha0", "alpha0"},
+    {"train.beta", "beta"},
+    {"train.gamma", "gamma"},
+    {"train.delta", "delta"},
+    {"train.update_concentration", "update-concentration"},
+    {"file.replace", "force"},
+    {"file.no_embed", "no-embed"},
+    {"file.checkpoint_seconds", "checkpoint"},
+    {"resume.threads", "threads"},
+    {"resume.iterations", "iterations"},
+    {"resume.memory_limit", "memory-limit"},
+    {"resume.forest", "data"},
+    {"resume.checkpoint_seconds", "checkpoint"},
+    {"classify.structure", "structure"},
+    {"classify.prior", "class-prior"},
+    {"classify.threads", "threads"},
+    {"score.structure", "structure"},
+    {"score.threads", "threads"},
+    {"label.hide", "hide"},
+    {"label.no_draw", ""},
+    {"label.seed", "seed"},
+    {"label.threads", "threads"},
+    {"sample.seed", "seed"},
+    {"sample.trees", "trees"},
+    {"sample.max_nodes", "max-nodes"},
+    {"sample.max_attempts", ""},
+    {"sample.threads", "threads"},
+    {"evaluate.train", ""},
+    {"evaluate.states", "states"},
+    {"evaluate.n_states", "states"},
+    {"evaluate.fold", "folds-file"},
+    {"evaluate.n_folds", "folds"},
+    {"evaluate.structure", "structure"},
+    {"evaluate.prior", "class-prior"},
+    {"diagnose.allow_few", "allow-few"},
+    {"diagnose.class_index", "class"},
+};
+
+/* Calls, as one would type them. */
+static const field calls[] = {
+    {"phl_train", "`phloem train`"},
+    {"phl_resume", "'phloem resume'"},
+    {"phl_run_json", "show --json"},
+};
+
+static const field *find(const field *table, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(table[i].name, name) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+/* What the value of an option is called in help texts: in the first command that has it. */
+static const char *argument_of(const cli_command *const *commands, const char *option)
+{
+    for (; *commands != NULL; commands++) {
+        size_t index = option_find(*commands, option, strlen(option));
+        if (index != SIZE_MAX) {
+            return command_option(*commands, index)->argument;
+        }
+    }
+    return NULL;
+}
+
+bool fields_name(const char *name, const char *value, char *out, size_t size, void *context)
+{
+    (void)context;
+    const field *call = find(calls, sizeof calls / sizeof *calls, name);
+    const field *found = find(fields, sizeof fields / sizeof *fields, name);
+    if (call != NULL) {
+        snprintf(out, size, "%s", call->option);
+        return true;
+    }
+    if (found == NULL || found->option[0] == '\0') {
+        return false;
+    }
+    if (value != NULL && value[0] == '\0') {
+        value = argument_of(program_commands, found->option);
+    }
+    snprintf(out, size, "--%s%s%s", found->option, value ? " " : "", value ? value : "");
+    return true;
+}
