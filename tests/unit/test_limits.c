@@ -70,7 +70,7 @@ static void test_options(void **state)
             options.states = (uint32_t)-1 - (uint32_t)i;
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "states must be from 1 to 100000");
             options = small();
-            options.slots_max = (uint32_t)-1 - (uint32_t)i;
+            options.slots_max = (uint32_t)-2 - (uint32_t)i; /* -1 is the default */
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "at most 64 slots can be active");
         }
     }
@@ -161,9 +161,9 @@ static void test_weights(void **state)
         check_refused(forest, &options, PHL_ERR_LIMIT, "the weights of the trees are too large");
         phl_forest_free(forest);
     }
-    phl_forest *forest = forest_of(
-        PHL_FORMAT_JSON, "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e99}\n"
-                         "{\"label\":[\"a\",\"c\"],\"parent\":[-1,0],\"weight\":1e90}\n");
+    phl_forest *forest =
+        forest_of(PHL_FORMAT_JSON, "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e99}\n"
+                                   "{\"label\":[\"a\",\"c\"],\"parent\":[-1,0],\"weight\":1e90}\n");
     const phl_kind kinds[] = {PHL_SP, PHL_FULL, PHL_TD};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         phl_train_options options = small();
