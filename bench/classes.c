@@ -106,7 +106,8 @@ phl_status bench_classes_read(const char *const *paths, size_t n_paths, bool no_
             status = phl_index_create(made->forest, classes->slots, false, &made->index, error);
         }
         if (status == PHL_OK) {
-            status = phl_map_labels(made->forest, &classes->all->labels, &made->label_row, error);
+            status =
+                phl_index_map_labels(made->forest, &classes->all->labels, &made->label_row, error);
         }
     }
     return status;

@@ -88,7 +88,7 @@ static void train(plain_run *run)
 {
     uint32_t *label_row = NULL;
     double began = plain_seconds();
-    plain_must(phl_map_labels(run->train, &run->train->labels, &label_row, error));
+    plain_must(phl_index_map_labels(run->train, &run->train->labels, &label_row, error));
     for (size_t k = 0; k < run->n_classes; k++) {
         train_class(run, k, label_row);
     }
@@ -143,7 +143,7 @@ static void classify(plain_run *run)
     double began = plain_seconds();
     size_t n = phl_forest_trees(run->test);
     uint32_t *label_row = NULL;
-    plain_must(phl_map_labels(run->test, &run->train->labels, &label_row, error));
+    plain_must(phl_index_map_labels(run->test, &run->train->labels, &label_row, error));
     plain_trees *trees = plain_trees_create(run->test, PHL_NO_CLASS, false, label_row,
                                             (uint32_t)phl_forest_labels(run->train));
     double *scores = plain_alloc(run->n_classes * n, sizeof *scores);

@@ -47,7 +47,7 @@ typedef struct plain_trees {
 } plain_trees;
 
 /* The trees of a class (PHL_NO_CLASS: all), a tree of weight w w times if `repeat`.  label_row as
- * phl_map_labels gives it, for a model with so many labels. */
+ * phl_index_map_labels gives it, for a model with so many labels. */
 plain_trees *plain_trees_create(const phl_forest *forest, int32_t class_number, bool repeat,
                                 const uint32_t *label_row, uint32_t labels);
 void plain_trees_free(plain_trees *trees);

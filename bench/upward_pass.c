@@ -391,7 +391,7 @@ static phl_status run(const char *const *paths, size_t n_paths, uint32_t states,
         status = phl_index_create(forest, forest->max_slot, false, &index, error);
     }
     if (status == PHL_OK) {
-        status = phl_map_labels(forest, &forest->labels, &label_row, error);
+        status = phl_index_map_labels(forest, &forest->labels, &label_row, error);
     }
     if (status == PHL_OK) {
         status = make_model(forest, states, &params, error);

@@ -78,14 +78,19 @@ const char *option_choice(const cli_option *option, size_t i, size_t *length)
     return at;
 }
 
+/* The word of today for one of earlier versions; others as they are. */
+static const char *current_choice(const cli_option *option, const char *text)
+{
+    const char *now = option->older ? strchr(option->older, '=') : NULL;
+    bool older = now && strlen(text) == (size_t)(now - option->older) &&
+                 strncmp(text, option->older, strlen(text)) == 0;
+    return older ? now + 1 : text;
+}
+
 static bool parse_choice(const cli_option *option, const char *text, uint64_t *which)
 {
     size_t length;
-    const char *choice, *now = option->older ? strchr(option->older, '=') : NULL;
-    if (now && strlen(text) == (size_t)(now - option->older) &&
-        strncmp(text, option->older, strlen(text)) == 0) {
-        text = now + 1;
-    }
+    const char *choice;
     for (size_t i = 0; (choice = option_choice(option, i, &length)); i++) {
         if (strlen(text) == length && memcmp(text, choice, length) == 0) {
             *which = i;
@@ -221,6 +226,7 @@ bool option_value_parse(const cli_option *option, const char *text, option_value
         fine = *text != '\0';
         break;
     case OPTION_CHOICE:
+        text = current_choice(option, text);
         fine = parse_choice(option, text, &value->integer);
         break;
     case OPTION_INTEGER:

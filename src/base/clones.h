@@ -9,7 +9,7 @@
  *
  * Results must have the same bits in every clone.  They have, as long as
  * - every element is computed on its own (a sum over elements runs in an order that the code spells
- *   out, as in phl_sum_block: compilers do not reorder sums without -ffast-math);
+ *   out, as in phl_sum_chunk: compilers do not reorder sums without -ffast-math);
  * - products and sums are not fused (-ffp-contract=off, set in meson.build);
  * - the only calls are to functions with one correct result: sqrt, fabs, floor, fma.
  *

@@ -261,7 +261,7 @@ static double add_up(gamma_row *row, size_t count)
     for (size_t j = 0; j < row->n_small; j++) {
         row->base[row->small[j]] *= row->factor[j];
     }
-    return phl_sum_block(row->base, count);
+    return phl_sum_chunk(row->base, count);
 }
 
 /* ---- Dirichlet and beta -------------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static void draw_rows(phl_rng *rng, const double *concentration, size_t rows, si
             phl_dirichlet_draw(rng, concentration + r * columns, columns, to);
             continue;
         }
-        double scale = 1 / phl_sum_block(base, columns);
+        double scale = 1 / phl_sum_chunk(base, columns);
         for (size_t i = 0; i < columns; i++) {
             to[i] = base[i] * scale;
         }

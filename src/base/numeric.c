@@ -12,7 +12,7 @@
 
 /* ---- Sums ---------------------------------------------------------------------------------- */
 
-double phl_sum_block(const double *values, size_t count)
+double phl_sum_chunk(const double *values, size_t count)
 {
     double lane[4] = {0, 0, 0, 0};
     size_t i = 0;
@@ -31,9 +31,9 @@ double phl_sum_block(const double *values, size_t count)
 double phl_sum(const double *values, size_t count)
 {
     double sum = 0;
-    for (size_t begin = 0; begin < count; begin += PHL_BLOCK_SIZE) {
+    for (size_t begin = 0; begin < count; begin += PHL_CHUNK_SIZE) {
         size_t left = count - begin;
-        sum += phl_sum_block(values + begin, left < PHL_BLOCK_SIZE ? left : PHL_BLOCK_SIZE);
+        sum += phl_sum_chunk(values + begin, left < PHL_CHUNK_SIZE ? left : PHL_CHUNK_SIZE);
     }
     return sum;
 }
@@ -94,7 +94,7 @@ static double sum_of_exps(const double *values, size_t count, double highest)
             terms[i] = values[begin + i] - highest;
         }
         phl_exps(terms, now, terms);
-        sum += phl_sum_block(terms, now);
+        sum += phl_sum_chunk(terms, now);
     }
     return sum;
 }

@@ -14,20 +14,20 @@
 
 /* ---- 1. Sums in a fixed order -------------------------------------------------------------- */
 
-/* Items in a block of every parallel loop that adds up floats.  Block b holds the items
- * b * PHL_BLOCK_SIZE .. (b + 1) * PHL_BLOCK_SIZE - 1 whatever the number of threads, a block is
- * summed by one thread, and block sums are added in the order of the blocks: so a sum has the same
+/* Items in a chunk of every parallel loop that adds up floats.  Chunk b holds the items
+ * b * PHL_CHUNK_SIZE .. (b + 1) * PHL_CHUNK_SIZE - 1 whatever the number of threads, a chunk is
+ * summed by one thread, and chunk sums are added in the order of the chunks: so a sum has the same
  * bits for any number of threads.  Changing this number changes results in the last digits. */
-#define PHL_BLOCK_SIZE 1024
+#define PHL_CHUNK_SIZE 1024
 
-/* Sum of a block or of any short array, in one fixed order (four interleaved lanes). */
-double phl_sum_block(const double *values, size_t count);
+/* Sum of a chunk or of any short array, in one fixed order (four interleaved lanes). */
+double phl_sum_chunk(const double *values, size_t count);
 
-/* Sum of a long array: the phl_sum_block of every block, added up one by one.  Equal to the bit to
- * a parallel loop that stores phl_sum_block of each block and then calls phl_sum_partials. */
+/* Sum of a long array: the phl_sum_chunk of every chunk, added up one by one.  Equal to the bit to
+ * a parallel loop that stores phl_sum_chunk of each chunk and then calls phl_sum_partials. */
 double phl_sum(const double *values, size_t count);
 
-/* Sum of block sums, one by one. */
+/* Sum of chunk sums, one by one. */
 double phl_sum_partials(const double *partials, size_t count);
 
 /* ---- 2. Log-space arithmetic --------------------------------------------------------------- */

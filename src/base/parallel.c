@@ -1,4 +1,4 @@
-/* parallel.c - parallel loops over fixed blocks; see parallel.h.
+/* parallel.c - parallel loops over fixed chunks; see parallel.h.
  *
  * The threads of a loop are made when it begins and have ended when it returns, so nothing outlives
  * the call: a child of fork() finds no team it believes to have. */
@@ -15,22 +15,22 @@
 /* Shared by the workers of one loop. */
 struct loop {
     size_t items;
-    size_t block_size;
-    size_t blocks;
-    phl_block_fn body;
+    size_t chunk_size;
+    size_t chunks;
+    phl_chunk_fn body;
     void *context;
     phl_cancel_fn cancel;
     void *cancel_context;
     atomic_int workers;         /* numbers of workers given away */
-    atomic_size_t next;         /* first block not yet handed out */
-    atomic_size_t first_failed; /* blocks behind it need not run; SIZE_MAX: none failed */
+    atomic_size_t next;         /* first chunk not yet handed out */
+    atomic_size_t first_failed; /* chunks behind it need not run; SIZE_MAX: none failed */
     atomic_bool cancelled;
     pthread_mutex_t failure; /* guards the two below */
     phl_status status;       /* of first_failed */
     phl_error *error;        /* the same; may be NULL */
 };
 
-int phl_core_count(void)
+int phl_parallel_cores(void)
 {
     long cores = 0;
 #ifdef CPU_COUNT
@@ -45,16 +45,18 @@ int phl_core_count(void)
     return cores < 1 ? 1 : cores > PHL_MAX_THREADS ? PHL_MAX_THREADS : (int)cores;
 }
 
-int phl_thread_count(int threads)
+int phl_parallel_threads(int threads)
 {
-    return threads <= 0 ? phl_core_count() : threads < PHL_MAX_THREADS ? threads : PHL_MAX_THREADS;
+    return threads <= 0                ? phl_parallel_cores()
+           : threads < PHL_MAX_THREADS ? threads
+                                       : PHL_MAX_THREADS;
 }
 
-static void note_failure(struct loop *loop, size_t block, phl_status status, const phl_error *error)
+static void note_failure(struct loop *loop, size_t chunk, phl_status status, const phl_error *error)
 {
     (void)pthread_mutex_lock(&loop->failure);
-    if (block < atomic_load(&loop->first_failed)) {
-        atomic_store(&loop->first_failed, block);
+    if (chunk < atomic_load(&loop->first_failed)) {
+        atomic_store(&loop->first_failed, chunk);
         loop->status = status;
         if (loop->error != NULL) {
             *loop->error = *error;
@@ -63,11 +65,11 @@ static void note_failure(struct loop *loop, size_t block, phl_status status, con
     (void)pthread_mutex_unlock(&loop->failure);
 }
 
-/* Take blocks, in ascending order, until none is left. */
+/* Take chunks, in ascending order, until none is left. */
 static void work(struct loop *loop, int worker)
 {
     for (;;) {
-        if (atomic_load(&loop->next) >= loop->blocks) {
+        if (atomic_load(&loop->next) >= loop->chunks) {
             return;
         }
         if (worker == 0 && loop->cancel != NULL && loop->cancel(loop->cancel_context)) {
@@ -76,17 +78,17 @@ static void work(struct loop *loop, int worker)
         if (atomic_load(&loop->cancelled)) {
             return;
         }
-        size_t block = atomic_fetch_add(&loop->next, 1);
-        if (block >= loop->blocks || block > atomic_load(&loop->first_failed)) {
+        size_t chunk = atomic_fetch_add(&loop->next, 1);
+        if (chunk >= loop->chunks || chunk > atomic_load(&loop->first_failed)) {
             return;
         }
-        size_t begin = block * loop->block_size;
+        size_t begin = chunk * loop->chunk_size;
         size_t left = loop->items - begin;
-        size_t end = begin + (left < loop->block_size ? left : loop->block_size);
+        size_t end = begin + (left < loop->chunk_size ? left : loop->chunk_size);
         phl_error error = {.status = PHL_OK};
-        phl_status status = loop->body(block, begin, end, worker, loop->context, &error);
+        phl_status status = loop->body(chunk, begin, end, worker, loop->context, &error);
         if (status != PHL_OK) {
-            note_failure(loop, block, status, &error);
+            note_failure(loop, chunk, status, &error);
         }
     }
 }
@@ -112,15 +114,15 @@ static void work_together(struct loop *loop, int workers)
     }
 }
 
-phl_status phl_parallel_blocks(size_t items, size_t block_size, int threads, phl_block_fn body,
+phl_status phl_parallel_chunks(size_t items, size_t chunk_size, int threads, phl_chunk_fn body,
                                void *context, phl_cancel_fn cancel, void *cancel_context,
                                phl_error *error)
 {
-    PHL_CHECK_BUG(block_size > 0, error);
+    PHL_CHECK_BUG(chunk_size > 0, error);
     struct loop loop = {
         .items = items,
-        .block_size = block_size,
-        .blocks = phl_block_count(items, block_size),
+        .chunk_size = chunk_size,
+        .chunks = phl_chunk_count(items, chunk_size),
         .body = body,
         .context = context,
         .cancel = cancel,
@@ -133,13 +135,13 @@ phl_status phl_parallel_blocks(size_t items, size_t block_size, int threads, phl
     atomic_init(&loop.next, 0);
     atomic_init(&loop.first_failed, SIZE_MAX);
     atomic_init(&loop.cancelled, false);
-    if (loop.blocks > 0 && cancel != NULL && cancel(cancel_context)) {
+    if (loop.chunks > 0 && cancel != NULL && cancel(cancel_context)) {
         /* asked here too, lest the other workers finish before this thread gets a turn */
         return phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
     }
-    int workers = phl_thread_count(threads);
-    if (loop.blocks < (size_t)workers) {
-        workers = (int)loop.blocks;
+    int workers = phl_parallel_threads(threads);
+    if (loop.chunks < (size_t)workers) {
+        workers = (int)loop.chunks;
     }
     if (workers <= 1) {
         work(&loop, 0);

@@ -18,8 +18,8 @@ enum phl_conllu_column {
 size_t phl_conllu_label_column(phl_conllu_label label);
 
 /* The writing half of the driver. */
-const char *phl_conllu_tree_objection(const phl_writer *writer, size_t tree);
-const char *phl_conllu_node_objection(const phl_writer *writer, uint32_t subtree);
+const char *phl_conllu_write_tree_objection(const phl_writer *writer, size_t tree);
+const char *phl_conllu_write_node_objection(const phl_writer *writer, uint32_t subtree);
 phl_status phl_conllu_write_tree(phl_writer *writer, size_t tree, phl_error *error);
 
 #endif

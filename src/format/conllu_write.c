@@ -4,7 +4,7 @@
 
 #include "format/conllu.h"
 
-const char *phl_conllu_tree_objection(const phl_writer *writer, size_t tree)
+const char *phl_conllu_write_tree_objection(const phl_writer *writer, size_t tree)
 {
     const char *id = phl_tree_id(writer->forest, tree);
     if (phl_tree_class(writer->forest, tree) != PHL_NO_CLASS) {
@@ -23,9 +23,9 @@ const char *phl_conllu_tree_objection(const phl_writer *writer, size_t tree)
     return NULL;
 }
 
-const char *phl_conllu_node_objection(const phl_writer *writer, uint32_t subtree)
+const char *phl_conllu_write_node_objection(const phl_writer *writer, uint32_t subtree)
 {
-    if (phl_subtree_has_gap(writer->forest, subtree)) {
+    if (phl_format_has_gap(writer->forest, subtree)) {
         return "an empty slot before a child";
     }
     int32_t label = phl_subtree_label(writer->forest, subtree);

@@ -257,7 +257,7 @@ static const char *elastic_node_objection(const phl_writer *writer, uint32_t sub
     if (label < 0) {
         return "an unknown label";
     }
-    if (phl_subtree_has_gap(writer->forest, subtree)) {
+    if (phl_format_has_gap(writer->forest, subtree)) {
         return "an empty slot";
     }
     return name_objection(&writer->forest->labels, label);

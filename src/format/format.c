@@ -81,7 +81,7 @@ const phl_format_driver *phl_format_recognise(const char *text, size_t length)
     return NULL;
 }
 
-bool phl_subtree_has_gap(const phl_forest *forest, uint32_t subtree)
+bool phl_format_has_gap(const phl_forest *forest, uint32_t subtree)
 {
     const phl_link *links;
     size_t n = phl_subtree_links(forest, subtree, &links);

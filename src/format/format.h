@@ -52,6 +52,6 @@ extern const phl_format_driver phl_conllu_driver;
 extern const phl_format_driver phl_ptb_driver;
 
 /* Does the node's list of children leave a slot empty before its last child? */
-bool phl_subtree_has_gap(const phl_forest *forest, uint32_t subtree);
+bool phl_format_has_gap(const phl_forest *forest, uint32_t subtree);
 
 #endif

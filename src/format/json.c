@@ -102,9 +102,9 @@ const phl_format_driver phl_json_driver = {
     .endings = endings,
     .recognise = recognise_json,
     .state_size = sizeof(phl_json_parse),
-    .open = phl_json_open,
+    .open = phl_json_read_open,
     .read = phl_json_read,
-    .close = phl_json_close,
+    .close = phl_json_read_close,
     .write_tree = write_json,
     .carries_ids = true,
 };

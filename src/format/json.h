@@ -48,16 +48,16 @@ typedef struct phl_json_parse {
 } phl_json_parse;
 
 /* The reading half of the driver; the state is a phl_json_parse. */
-void phl_json_open(phl_reader *reader);
+void phl_json_read_open(phl_reader *reader);
 phl_status phl_json_read(phl_reader *reader, phl_error *error);
-void phl_json_close(phl_reader *reader);
+void phl_json_read_close(phl_reader *reader);
 
 /* Hand the nodes in the columns (of one length, at least 1) to the builder. */
 phl_status phl_json_nodes(phl_json_parse *parse, phl_error *error);
 
 /* An entry of `parent` or `slot` is not in its range: its digits as they stand there, and what was
  * expected. */
-phl_status phl_json_out_of_range(const phl_json_parse *parse, enum phl_json_key key, size_t node,
-                                 const char *expected, phl_error *error);
+phl_status phl_json_nodes_out_of_range(const phl_json_parse *parse, enum phl_json_key key,
+                                       size_t node, const char *expected, phl_error *error);
 
 #endif

@@ -17,16 +17,16 @@ static phl_position place(const phl_json_parse *parse, const char *at)
 /* The place of an entry of `parent` or `slot`. */
 static phl_position entry_place(const phl_json_parse *parse, enum phl_json_key key, size_t node)
 {
-    return place(parse, phl_json_entry(parse->value[key], node));
+    return place(parse, phl_json_scan_entry(parse->value[key], node));
 }
 
 /* An integer that is not in its range, with its digits as they stand there. */
-phl_status phl_json_out_of_range(const phl_json_parse *parse, enum phl_json_key key, size_t node,
-                                 const char *expected, phl_error *error)
+phl_status phl_json_nodes_out_of_range(const phl_json_parse *parse, enum phl_json_key key,
+                                       size_t node, const char *expected, phl_error *error)
 {
-    const char *at = phl_json_entry(parse->value[key], node);
+    const char *at = phl_json_scan_entry(parse->value[key], node);
     bool whole;
-    const char *end = phl_json_number(at, &whole);
+    const char *end = phl_json_scan_number(at, &whole);
     char excerpt[PHL_EXCERPT_SIZE];
     return phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), NULL,
                         "\"%s\"[%zu] is %s, expected %s",
@@ -46,7 +46,7 @@ static phl_status find_root(const phl_json_parse *parse, size_t n, size_t *root,
         if (parent[i] != PHL_JSON_NO_PARENT) {
             char range[48];
             (void)snprintf(range, sizeof range, "-1 to %zu", n - 1);
-            return phl_json_out_of_range(parse, PHL_JSON_PARENT, i, range, error);
+            return phl_json_nodes_out_of_range(parse, PHL_JSON_PARENT, i, range, error);
         }
         if (*root != SIZE_MAX) {
             return phl_raise_at(
@@ -60,7 +60,7 @@ static phl_status find_root(const phl_json_parse *parse, size_t n, size_t *root,
                             NULL, "no root, expected one \"parent\" of -1");
     }
     if (parse->value[PHL_JSON_SLOT] != NULL && parse->columns[PHL_JSON_SLOT].values[*root] != 1) {
-        return phl_json_out_of_range(parse, PHL_JSON_SLOT, *root, "1 for the root", error);
+        return phl_json_nodes_out_of_range(parse, PHL_JSON_SLOT, *root, "1 for the root", error);
     }
     return PHL_OK;
 }

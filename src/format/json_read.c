@@ -43,7 +43,8 @@ static phl_status read_label(phl_json_parse *parse, size_t node, const char *at,
     int32_t label = PHL_UNKNOWN;
     phl_span name;
     phl_json_owner owner = {key_names[PHL_JSON_LABEL], node};
-    phl_status status = phl_json_name(&parse->line, at, owner, &parse->text, &name, end, error);
+    phl_status status =
+        phl_json_scan_name(&parse->line, at, owner, &parse->text, &name, end, error);
     if (status == PHL_OK && name.bytes != NULL) {
         status = phl_builder_label(parse->reader->builder, name.bytes, name.length, &label, error);
         if (status != PHL_OK) {
@@ -62,7 +63,7 @@ static phl_status read_index(phl_json_parse *parse, enum phl_json_key key, size_
     const char *behind = phl_json_integer(at, &negative, &size);
     if (behind == NULL) {
         phl_json_owner owner = {key_names[key], node};
-        return phl_json_wrong_value(&parse->line, at, owner, "an integer", error);
+        return phl_json_scan_wrong_value(&parse->line, at, owner, "an integer", error);
     }
     *end = behind;
     negative = negative && size != 0;
@@ -73,7 +74,7 @@ static phl_status read_index(phl_json_parse *parse, enum phl_json_key key, size_
         return PHL_OK;
     }
     if (negative || size == 0 || size > MAX_SLOT) {
-        return phl_json_out_of_range(parse, PHL_JSON_SLOT, node, "1 to 4294967293", error);
+        return phl_json_nodes_out_of_range(parse, PHL_JSON_SLOT, node, "1 to 4294967293", error);
     }
     if (size > parse->max_slot) {
         return phl_raise_at(error, PHL_ERR_LIMIT, place(parse, at),
@@ -91,7 +92,7 @@ static inline phl_status read_array(phl_json_parse *parse, enum phl_json_key key
     phl_json_column *column = &parse->columns[key];
     if (*at != '[') {
         phl_json_owner owner = {key_names[key], SIZE_MAX};
-        return phl_json_wrong_value(&parse->line, at, owner, "an array", error);
+        return phl_json_scan_wrong_value(&parse->line, at, owner, "an array", error);
     }
     size_t n = 0;
     at = phl_json_skip(at + 1);
@@ -117,7 +118,7 @@ static inline phl_status read_array(phl_json_parse *parse, enum phl_json_key key
             }
         }
         if (*at != ']') {
-            return phl_json_expected(&parse->line, at, ", or ]", NULL, error);
+            return phl_json_scan_expected(&parse->line, at, ", or ]", NULL, error);
         }
     }
     column->n = n;
@@ -137,12 +138,12 @@ static phl_status read_value(phl_json_parse *parse, enum phl_json_key key, const
     case PHL_JSON_SLOT:
         return read_array(parse, PHL_JSON_SLOT, at, end, error);
     case PHL_JSON_ID:
-        return phl_json_name(&parse->line, at, owner, &parse->id_text, &parse->id, end, error);
+        return phl_json_scan_name(&parse->line, at, owner, &parse->id_text, &parse->id, end, error);
     case PHL_JSON_CLASS:
-        return phl_json_name(&parse->line, at, owner, &parse->class_text, &parse->class_name, end,
-                             error);
+        return phl_json_scan_name(&parse->line, at, owner, &parse->class_text, &parse->class_name,
+                                  end, error);
     default:
-        return phl_json_positive(&parse->line, at, owner, &parse->weight, end, error);
+        return phl_json_scan_positive(&parse->line, at, owner, &parse->weight, end, error);
     }
 }
 
@@ -156,10 +157,11 @@ static phl_status read_key(phl_json_parse *parse, const char *at, const char **e
 {
     phl_span name;
     if (*at != '"') {
-        return phl_json_expected(&parse->line, at, "a key in quotes", "one object a line", error);
+        return phl_json_scan_expected(&parse->line, at, "a key in quotes", "one object a line",
+                                      error);
     }
     phl_status status =
-        phl_json_string(&parse->line, at, UINT64_MAX, &parse->text, &name, end, error);
+        phl_json_scan_string(&parse->line, at, UINT64_MAX, &parse->text, &name, end, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -198,7 +200,7 @@ static phl_status read_members(phl_json_parse *parse, const char *at, const char
             }
             at = phl_json_skip(at);
             if (*at != ':') {
-                return phl_json_expected(&parse->line, at, ": behind a key", NULL, error);
+                return phl_json_scan_expected(&parse->line, at, ": behind a key", NULL, error);
             }
             at = phl_json_skip(at + 1);
             parse->value[key] = at;
@@ -212,7 +214,7 @@ static phl_status read_members(phl_json_parse *parse, const char *at, const char
             }
         }
         if (*at != '}') {
-            return phl_json_expected(&parse->line, at, ", or }", "one object a line", error);
+            return phl_json_scan_expected(&parse->line, at, ", or }", "one object a line", error);
         }
     }
     *end = at;
@@ -254,16 +256,18 @@ static phl_status read_tree(phl_json_parse *parse, const char *at, phl_error *er
     parse->class_name = parse->id = nothing;
     parse->weight = 1.0;
     if (*at != '{') {
-        const char *type = phl_json_type(at);
+        const char *type = phl_json_scan_type(at);
         return type == NULL
-                   ? phl_json_expected(&parse->line, at, "an object", "one object a line", error)
+                   ? phl_json_scan_expected(&parse->line, at, "an object", "one object a line",
+                                            error)
                    : phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), "one object a line",
                                   "found %s, expected an object", type);
     }
     phl_status status = read_members(parse, at, &at, error);
     const char *behind = status == PHL_OK ? phl_json_skip(at + 1) : at;
     if (status == PHL_OK && *behind != '\n') {
-        status = phl_json_expected(&parse->line, behind, "the end of the line behind the object",
+        status =
+            phl_json_scan_expected(&parse->line, behind, "the end of the line behind the object",
                                    "one object a line", error);
     }
     if (status == PHL_OK) {
@@ -277,7 +281,7 @@ static phl_status read_tree(phl_json_parse *parse, const char *at, phl_error *er
                                                   parse->id, parse->line.lines.number, error);
 }
 
-void phl_json_open(phl_reader *reader)
+void phl_json_read_open(phl_reader *reader)
 {
     const phl_read_options *options = reader->options;
     phl_json_parse *parse = reader->state;
@@ -288,7 +292,7 @@ void phl_json_open(phl_reader *reader)
     phl_lines_init(&parse->line.lines, reader->input, options->max_token);
 }
 
-void phl_json_close(phl_reader *reader)
+void phl_json_read_close(phl_reader *reader)
 {
     phl_json_parse *parse = reader->state;
     phl_lines_clear(&parse->line.lines);

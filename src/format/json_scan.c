@@ -33,8 +33,8 @@ static bool is_word(const char *at, const char *word, size_t length)
     return strncmp(at, word, length) == 0 && !in_word(at[length]);
 }
 
-phl_status phl_json_expected(const phl_json_line *line, const char *at, const char *what,
-                             const char *remedy, phl_error *error)
+phl_status phl_json_scan_expected(const phl_json_line *line, const char *at, const char *what,
+                                  const char *remedy, phl_error *error)
 {
     if (*at == '\n' || *at == '"') {
         return phl_raise_at(error, PHL_ERR_SYNTAX, place(line, at), remedy, "found %s, expected %s",
@@ -46,7 +46,7 @@ phl_status phl_json_expected(const phl_json_line *line, const char *at, const ch
                         phl_excerpt(at, length > 0 ? length : 1, excerpt), what);
 }
 
-const char *phl_json_number(const char *at, bool *whole)
+const char *phl_json_scan_number(const char *at, bool *whole)
 {
     at += *at == '-';
     const char *digits = at;
@@ -80,7 +80,7 @@ const char *phl_json_number(const char *at, bool *whole)
     return in_word(*at) ? NULL : at;
 }
 
-const char *phl_json_type(const char *at)
+const char *phl_json_scan_type(const char *at)
 {
     bool whole = false;
     switch (*at) {
@@ -97,21 +97,23 @@ const char *phl_json_type(const char *at)
     case 'n':
         return is_word(at, "null", 4) ? "null" : NULL;
     default:
-        return phl_json_number(at, &whole) == NULL ? NULL : whole ? "an integer" : "a real number";
+        return phl_json_scan_number(at, &whole) == NULL ? NULL
+               : whole                                  ? "an integer"
+                                                        : "a real number";
     }
 }
 
-phl_status phl_json_wrong_value(const phl_json_line *line, const char *at, phl_json_owner owner,
-                                const char *what, phl_error *error)
+phl_status phl_json_scan_wrong_value(const phl_json_line *line, const char *at,
+                                     phl_json_owner owner, const char *what, phl_error *error)
 {
-    const char *type = phl_json_type(at);
+    const char *type = phl_json_scan_type(at);
     if (type == NULL) {
         bool number = *at == '-' || *at == '+' || *at == '.' || (*at >= '0' && *at <= '9');
-        return phl_json_expected(line, at, what,
-                                 number         ? "write numbers as in JSON: 10, -1, 0.5, 1e3"
-                                 : in_word(*at) ? "put text in quotes"
-                                                : NULL,
-                                 error);
+        return phl_json_scan_expected(line, at, what,
+                                      number         ? "write numbers as in JSON: 10, -1, 0.5, 1e3"
+                                      : in_word(*at) ? "put text in quotes"
+                                                     : NULL,
+                                      error);
     }
     if (owner.index == SIZE_MAX) {
         return phl_raise_at(error, PHL_ERR_SYNTAX, place(line, at), NULL,
@@ -138,8 +140,8 @@ static phl_status name_too_long(const phl_json_line *line, const char *at, uint6
 static phl_status bad_byte(const phl_json_line *line, const char *at, phl_error *error)
 {
     if (*at == '\n') {
-        return phl_json_expected(line, at, "a closing quote",
-                                 "write a line end inside quotes as \\n", error);
+        return phl_json_scan_expected(line, at, "a closing quote",
+                                      "write a line end inside quotes as \\n", error);
     }
     char remedy[24];
     (void)snprintf(remedy, sizeof remedy, "write it as \\u%04x", (unsigned)*at);
@@ -171,7 +173,7 @@ static phl_status decode_string(const phl_json_line *line, const char *start, co
         }
         size_t size = phl_json_escape(at, end, bytes, &remedy);
         if (size == 0) {
-            return phl_json_expected(line, at, PHL_JSON_ESCAPES, remedy, error);
+            return phl_json_scan_expected(line, at, PHL_JSON_ESCAPES, remedy, error);
         }
         status = phl_text_append(text, bytes, size, error);
         const char *run = *end;
@@ -187,8 +189,9 @@ static phl_status decode_string(const phl_json_line *line, const char *start, co
     return status;
 }
 
-phl_status phl_json_string(const phl_json_line *line, const char *at, uint64_t max, phl_text *text,
-                           phl_span *string, const char **end, phl_error *error)
+phl_status phl_json_scan_string(const phl_json_line *line, const char *at, uint64_t max,
+                                phl_text *text, phl_span *string, const char **end,
+                                phl_error *error)
 {
     const char *behind = skip_plain(at + 1);
     size_t length = (size_t)(behind - at - 1);
@@ -207,11 +210,11 @@ phl_status phl_json_string(const phl_json_line *line, const char *at, uint64_t m
     return status;
 }
 
-phl_status phl_json_name(const phl_json_line *line, const char *at, phl_json_owner owner,
-                         phl_text *text, phl_span *name, const char **end, phl_error *error)
+phl_status phl_json_scan_name(const phl_json_line *line, const char *at, phl_json_owner owner,
+                              phl_text *text, phl_span *name, const char **end, phl_error *error)
 {
     if (*at == '"') {
-        return phl_json_string(line, at, line->max_name, text, name, end, error);
+        return phl_json_scan_string(line, at, line->max_name, text, name, end, error);
     }
     if (is_word(at, "null", 4)) {
         name->bytes = NULL;
@@ -220,9 +223,9 @@ phl_status phl_json_name(const phl_json_line *line, const char *at, phl_json_own
         return PHL_OK;
     }
     bool whole = false;
-    const char *behind = phl_json_number(at, &whole);
+    const char *behind = phl_json_scan_number(at, &whole);
     if (behind == NULL || !whole) {
-        return phl_json_wrong_value(line, at, owner, "a string, an integer or null", error);
+        return phl_json_scan_wrong_value(line, at, owner, "a string, an integer or null", error);
     }
     name->bytes = at + (at[0] == '-' && at[1] == '0'); /* -0 is 0 */
     name->length = (size_t)(behind - name->bytes);
@@ -234,13 +237,13 @@ phl_status phl_json_name(const phl_json_line *line, const char *at, phl_json_own
  * Numbers
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_json_positive(const phl_json_line *line, const char *at, phl_json_owner owner,
-                             double *number, const char **end, phl_error *error)
+phl_status phl_json_scan_positive(const phl_json_line *line, const char *at, phl_json_owner owner,
+                                  double *number, const char **end, phl_error *error)
 {
     bool whole;
-    const char *behind = phl_json_number(at, &whole);
+    const char *behind = phl_json_scan_number(at, &whole);
     if (behind == NULL) {
-        return phl_json_wrong_value(line, at, owner, "a positive number", error);
+        return phl_json_scan_wrong_value(line, at, owner, "a positive number", error);
     }
     *number = phl_text_to_double(at, end);
     PHL_CHECK_BUG(*end == behind, error);
@@ -258,7 +261,7 @@ phl_status phl_json_positive(const phl_json_line *line, const char *at, phl_json
                         "\"%s\" is not positive, expected a positive number", owner.key);
 }
 
-const char *phl_json_entry(const char *array, size_t index)
+const char *phl_json_scan_entry(const char *array, size_t index)
 {
     const char *at = phl_json_skip(array + 1);
     for (; index > 0; index--) {

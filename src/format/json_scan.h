@@ -34,33 +34,34 @@ static inline const char *phl_json_skip(const char *at)
 }
 
 /* "found ..., expected WHAT" at this place; PHL_ERR_SYNTAX. */
-phl_status phl_json_expected(const phl_json_line *line, const char *at, const char *what,
-                             const char *remedy, phl_error *error);
+phl_status phl_json_scan_expected(const phl_json_line *line, const char *at, const char *what,
+                                  const char *remedy, phl_error *error);
 
 /* The value at `at` is not what its owner wants: "KEY[INDEX] is a string, expected WHAT", or, if it
  * is no value at all, "found ..., expected WHAT". */
-phl_status phl_json_wrong_value(const phl_json_line *line, const char *at, phl_json_owner owner,
-                                const char *what, phl_error *error);
+phl_status phl_json_scan_wrong_value(const phl_json_line *line, const char *at,
+                                     phl_json_owner owner, const char *what, phl_error *error);
 
 /* "an array", "an integer", ...; NULL if no value begins here (a number or word that is none). */
-const char *phl_json_type(const char *at);
+const char *phl_json_scan_type(const char *at);
 
 /* A string from its opening quote, of at most `max` bytes.  The span lies in the line, or in *text
  * if there are escapes; it is never NULL. */
-phl_status phl_json_string(const phl_json_line *line, const char *at, uint64_t max, phl_text *text,
-                           phl_span *string, const char **end, phl_error *error);
+phl_status phl_json_scan_string(const phl_json_line *line, const char *at, uint64_t max,
+                                phl_text *text, phl_span *string, const char **end,
+                                phl_error *error);
 
 /* A name: a string, an integer (its digits) or null (a span of NULL).  *text as above. */
-phl_status phl_json_name(const phl_json_line *line, const char *at, phl_json_owner owner,
-                         phl_text *text, phl_span *name, const char **end, phl_error *error);
+phl_status phl_json_scan_name(const phl_json_line *line, const char *at, phl_json_owner owner,
+                              phl_text *text, phl_span *name, const char **end, phl_error *error);
 
 /* A positive number a double can hold. */
-phl_status phl_json_positive(const phl_json_line *line, const char *at, phl_json_owner owner,
-                             double *number, const char **end, phl_error *error);
+phl_status phl_json_scan_positive(const phl_json_line *line, const char *at, phl_json_owner owner,
+                                  double *number, const char **end, phl_error *error);
 
 /* Where the number that begins at `at` ends; NULL if it is not as JSON has it.  *whole: an integer.
  */
-const char *phl_json_number(const char *at, bool *whole);
+const char *phl_json_scan_number(const char *at, bool *whole);
 
 /* An integer: its sign and its size, any size beyond 32 bits being some number beyond them. Returns
  * the place behind it, or NULL if there is no integer. */
@@ -78,11 +79,11 @@ static inline const char *phl_json_integer(const char *at, bool *negative, uint6
         return at > digits && (*digits != '0' || at == digits + 1) ? at : NULL;
     }
     bool whole;
-    const char *end = phl_json_number(digits - *negative, &whole);
+    const char *end = phl_json_scan_number(digits - *negative, &whole);
     return end != NULL && whole ? end : NULL;
 }
 
 /* The place of an entry in an array that is known to hold numbers only. */
-const char *phl_json_entry(const char *array, size_t index);
+const char *phl_json_scan_entry(const char *array, size_t index);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "format/ptb.h"
 
-const char *phl_ptb_tree_objection(const phl_writer *writer, size_t tree)
+const char *phl_ptb_write_tree_objection(const phl_writer *writer, size_t tree)
 {
     if (phl_tree_class(writer->forest, tree) != PHL_NO_CLASS) {
         return "a class";
@@ -12,9 +12,9 @@ const char *phl_ptb_tree_objection(const phl_writer *writer, size_t tree)
     return phl_tree_weight(writer->forest, tree) != 1.0 ? "a weight other than 1" : NULL;
 }
 
-const char *phl_ptb_node_objection(const phl_writer *writer, uint32_t subtree)
+const char *phl_ptb_write_node_objection(const phl_writer *writer, uint32_t subtree)
 {
-    if (phl_subtree_has_gap(writer->forest, subtree)) {
+    if (phl_format_has_gap(writer->forest, subtree)) {
         return "an empty slot before a child";
     }
     int32_t label = phl_subtree_label(writer->forest, subtree);

@@ -38,7 +38,7 @@ static phl_status create_parser(phl_xml_reading *reading)
     if (reading->parser == NULL) {
         return raise_expat_memory(reading->error);
     }
-    phl_xml_set_handlers(reading);
+    phl_xml_handlers_set(reading);
     return PHL_OK;
 }
 
@@ -69,7 +69,7 @@ static phl_status feed(phl_xml_reading *reading, size_t wanted, bool *last)
     }
     reading->fed += got;
     if (XML_ParseBuffer(reading->parser, (int)got, *last) != XML_STATUS_OK) {
-        return reading->status != PHL_OK ? reading->status : phl_xml_raise_fault(reading);
+        return reading->status != PHL_OK ? reading->status : phl_xml_fault_raise(reading);
     }
     return PHL_OK;
 }
@@ -99,7 +99,7 @@ static phl_status parse_document(phl_xml_reading *reading)
         }
         unfinished = reading->fed - finished;
         if (!last && unfinished >= cap) {
-            return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
+            return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
                                 "raise the cap with " PHL_OPTION_TO("read.max_token", ""),
                                 "a piece of markup of more than %llu bytes begins here",
                                 (unsigned long long)cap);
@@ -160,8 +160,8 @@ const phl_format_driver phl_xml_driver = {
     .endings = endings,
     .recognise = recognise,
     .read = read_document,
-    .tree_objection = phl_xml_tree_objection,
-    .node_objection = phl_xml_node_objection,
+    .tree_objection = phl_xml_write_tree_objection,
+    .node_objection = phl_xml_write_node_objection,
     .write_tree = phl_xml_write_tree,
     .one_tree_a_file = true,
     .carries_ids = false,

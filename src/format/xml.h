@@ -45,17 +45,17 @@ typedef struct phl_xml_reading {
 } phl_xml_reading;
 
 /* Where expat is: at the start of the event being handled, or of the fault. */
-phl_position phl_xml_place(const phl_xml_reading *reading);
+phl_position phl_xml_handlers_place(const phl_xml_reading *reading);
 
 /* Have expat call the handlers. */
-void phl_xml_set_handlers(phl_xml_reading *reading);
+void phl_xml_handlers_set(phl_xml_reading *reading);
 
 /* XML_Parse failed: expat's code in plain language, with an excerpt of what stands there. */
-phl_status phl_xml_raise_fault(const phl_xml_reading *reading);
+phl_status phl_xml_fault_raise(const phl_xml_reading *reading);
 
 /* The writing half of the driver. */
-const char *phl_xml_tree_objection(const phl_writer *writer, size_t tree);
-const char *phl_xml_node_objection(const phl_writer *writer, uint32_t subtree);
+const char *phl_xml_write_tree_objection(const phl_writer *writer, size_t tree);
+const char *phl_xml_write_node_objection(const phl_writer *writer, uint32_t subtree);
 phl_status phl_xml_write_tree(phl_writer *writer, size_t tree, phl_error *error);
 
 #endif

@@ -59,14 +59,14 @@ static phl_status raise_invalid_token(const phl_xml_reading *reading)
 {
     char found[PHL_EXCERPT_SIZE];
     if (foreign_bytes(reading)) {
-        return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_place(reading),
+        return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_handlers_place(reading),
                             "turn the file into UTF-8 with iconv -f ENCODING -t UTF-8, or name its "
                             "encoding in the first line: <?xml version=\"1.0\" "
                             "encoding=\"ISO-8859-1\"?>",
                             "found '%s', which is a NUL byte or no UTF-8",
                             found_text(reading, "<>", found));
     }
-    return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_place(reading),
+    return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                         reading->html ? "HTML is seldom XML: turn it into XHTML with tidy -asxml"
                                       : "in text and attributes, write & as &amp; and < as &lt;",
                         "found '%s', which is not well-formed XML here",
@@ -78,12 +78,12 @@ static phl_status raise_early_end(const phl_xml_reading *reading)
 {
     char shown[PHL_EXCERPT_SIZE];
     if (!reading->in_root) {
-        return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_place(reading),
+        return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                             "an XML file holds one document with one root element",
                             reading->fed == 0 ? "the file is empty, expected an XML document"
                                               : "the document ends before its root element begins");
     }
-    return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_place(reading),
+    return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                         "the file may be cut short: fetch it again, or close the element",
                         "the document ends inside <%s>, expected its end tag (%llu open)",
                         open_element(reading, shown), (unsigned long long)reading->depth);
@@ -99,19 +99,19 @@ static phl_status raise_unknown_encoding(const phl_xml_reading *reading)
                      "turn the file into UTF-8 with iconv -f %s -t UTF-8 and take the encoding out "
                      "of its first line",
                      name);
-    return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_place(reading), remedy,
+    return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_handlers_place(reading), remedy,
                         "the document says it is in the encoding '%s'; expected UTF-8, UTF-16, "
                         "ISO-8859-1 or US-ASCII",
                         name);
 }
 
-phl_status phl_xml_raise_fault(const phl_xml_reading *reading)
+phl_status phl_xml_fault_raise(const phl_xml_reading *reading)
 {
     phl_error *error = reading->error;
     char found[PHL_EXCERPT_SIZE];
     char expected[PHL_EXCERPT_SIZE];
     enum XML_Error fault = XML_GetErrorCode(reading->parser);
-    phl_position place = phl_xml_place(reading);
+    phl_position place = phl_xml_handlers_place(reading);
     switch (fault) {
     case XML_ERROR_NO_MEMORY:
         return phl_raise(error, PHL_ERR_MEMORY, "use a machine with more memory, or less data",

@@ -11,7 +11,7 @@
 
 enum { FREE_DECLARED_WORK = 50000000, DECLARED_WORK_A_BYTE = 32 };
 
-phl_position phl_xml_place(const phl_xml_reading *reading)
+phl_position phl_xml_handlers_place(const phl_xml_reading *reading)
 {
     phl_position place = {reading->reader->file, XML_GetCurrentLineNumber(reading->parser),
                           XML_GetCurrentColumnNumber(reading->parser) + 1};
@@ -24,7 +24,7 @@ phl_position phl_xml_place(const phl_xml_reading *reading)
 /* A handler cannot return a status: keep it and stop expat. */
 static void stop(phl_xml_reading *reading, phl_status status)
 {
-    phl_error_locate(reading->error, phl_xml_place(reading));
+    phl_error_locate(reading->error, phl_xml_handlers_place(reading));
     reading->status = status;
     (void)XML_StopParser(reading->parser, XML_FALSE);
 }
@@ -43,7 +43,7 @@ static void XMLCALL declare_entity(void *context, const XML_Char *name, int is_p
     }
     char shown[PHL_EXCERPT_SIZE];
     stop(reading,
-         phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_place(reading),
+         phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                       "replace its references by its text and take the declaration out, "
                       "for instance with xmllint --noent --dropdtd",
                       "the document declares the %sentity '%s'; internal entities are "
@@ -74,7 +74,7 @@ static void XMLCALL declare_attribute(void *context, const XML_Char *element,
         return;
     }
     if (++reading->declarations > reading->reader->options->max_attributes) {
-        stop(reading, phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
+        stop(reading, phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
                                    "raise the cap with " PHL_OPTION_TO("read.max_attributes", ""),
                                    "the document type declares more than %llu attributes",
                                    (unsigned long long)reading->reader->options->max_attributes));
@@ -112,7 +112,7 @@ static phl_status count_declared_work(phl_xml_reading *reading, const char *name
         return PHL_OK;
     }
     char shown[PHL_EXCERPT_SIZE];
-    return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
+    return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
                         "take the document type declaration out, for instance with xmllint "
                         "--dropdtd",
                         "%u attributes are declared for the element '%s', which occurs too often "
@@ -128,7 +128,7 @@ static phl_status check_name(const phl_xml_reading *reading, const char *what, c
         return PHL_OK;
     }
     char shown[PHL_EXCERPT_SIZE];
-    return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
+    return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
                         "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
                         "%s '%s' of %zu bytes, more than %llu", what,
                         phl_excerpt(name, length, shown), length, (unsigned long long)cap);
@@ -200,12 +200,12 @@ static phl_status open_coded_node(phl_xml_reading *reading, const XML_Char **att
         } else if (strcmp(name, "slot") == 0) {
             slot = parse_slot(value);
             if (slot == 0) {
-                return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_place(reading), NULL,
-                                    "found slot=\"%s\", expected a whole number from 1 to %u",
+                return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
+                                    NULL, "found slot=\"%s\", expected a whole number from 1 to %u",
                                     phl_excerpt(value, strlen(value), shown), UINT32_MAX - 1);
             }
         } else {
-            return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_place(reading),
+            return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                                 "if <node> is an ordinary element here, take the instruction "
                                 "<?phloem nodes?> out",
                                 "found the attribute '%s' in <node>, expected label or slot",
@@ -230,7 +230,7 @@ static phl_status check_attributes(phl_xml_reading *reading, const XML_Char **at
     if (count <= cap) {
         return PHL_OK;
     }
-    return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
+    return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
                         "raise the cap with " PHL_OPTION_TO("read.max_attributes", ""),
                         "an element with %llu attributes, more than %llu",
                         (unsigned long long)count, (unsigned long long)cap);
@@ -251,7 +251,7 @@ static void XMLCALL start_element(void *context, const XML_Char *name, const XML
         reading->html |= is_html(name);
     }
     if (++reading->depth > options->max_depth) {
-        status = phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_place(reading),
+        status = phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
                               "raise the cap with " PHL_OPTION_TO("read.max_depth", ""),
                               "elements nested more than %llu deep",
                               (unsigned long long)options->max_depth);
@@ -353,7 +353,7 @@ static void XMLCALL processing_instruction(void *context, const XML_Char *target
         } else {
             char shown[PHL_EXCERPT_SIZE];
             stop(reading,
-                 phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_place(reading),
+                 phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                               "a newer version of phloem may have written the file",
                               "found the word '%s' in <?phloem ...?>, expected nodes or no-class",
                               phl_excerpt(words, length, shown)));
@@ -374,7 +374,7 @@ static int XMLCALL unknown_encoding(void *context, const XML_Char *name, XML_Enc
     return XML_STATUS_ERROR;
 }
 
-void phl_xml_set_handlers(phl_xml_reading *reading)
+void phl_xml_handlers_set(phl_xml_reading *reading)
 {
     XML_Parser parser = reading->parser;
     XML_SetUserData(parser, reading);

@@ -76,12 +76,12 @@ static bool is_name(const char *label)
     return true;
 }
 
-const char *phl_xml_tree_objection(const phl_writer *writer, size_t tree)
+const char *phl_xml_write_tree_objection(const phl_writer *writer, size_t tree)
 {
     return phl_tree_weight(writer->forest, tree) != 1.0 ? "a weight other than 1" : NULL;
 }
 
-const char *phl_xml_node_objection(const phl_writer *writer, uint32_t subtree)
+const char *phl_xml_write_node_objection(const phl_writer *writer, uint32_t subtree)
 {
     int32_t label = phl_subtree_label(writer->forest, subtree);
     if (label == PHL_UNKNOWN) {
@@ -138,7 +138,7 @@ static phl_status needs_nodes(phl_writer *writer, size_t tree, bool *needed, phl
         }
         const char *label = label_of(writer, &visit);
         *needed =
-            label == NULL || !is_name(label) || phl_subtree_has_gap(writer->forest, visit.subtree);
+            label == NULL || !is_name(label) || phl_format_has_gap(writer->forest, visit.subtree);
     }
     return PHL_OK;
 }

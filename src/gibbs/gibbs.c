@@ -87,7 +87,7 @@ static phl_status count_times(phl_gibbs *gibbs, phl_error *error)
                                 weight);
         }
     }
-    return phl_count_occurrences(forest, NULL, &gibbs->times, error);
+    return phl_index_occurrences(forest, NULL, &gibbs->times, error);
 }
 
 /* Rising factorials of the concentrations, which never change, as far as they are often needed. */

@@ -159,7 +159,7 @@ phl_status phl_slot_pairs_create(const phl_index *index, double support, phl_slo
     double *times = NULL;
     made->index = index;
     made->n_leaves = index->forest->n_levels > 0 ? index->forest->level[1] : 0;
-    phl_status status = phl_count_occurrences(index->forest, NULL, &times, error);
+    phl_status status = phl_index_occurrences(index->forest, NULL, &times, error);
     if (status == PHL_OK) {
         made->pair_times = phl_alloc_zero(index->n_pairs, sizeof *made->pair_times, error);
         made->free_times = phl_alloc(n, sizeof *made->free_times, error);

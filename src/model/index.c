@@ -216,7 +216,7 @@ void phl_index_free(phl_index *index)
     phl_free(index);
 }
 
-phl_status phl_count_occurrences(const phl_forest *forest, const double *tree_weight,
+phl_status phl_index_occurrences(const phl_forest *forest, const double *tree_weight,
                                  double **times, phl_error *error)
 {
     double *made = phl_alloc_zero(forest->n_subtrees, sizeof *made, error);
@@ -236,8 +236,8 @@ phl_status phl_count_occurrences(const phl_forest *forest, const double *tree_we
     return PHL_OK;
 }
 
-phl_status phl_map_labels(const phl_forest *forest, const phl_alphabet *labels, uint32_t **rows,
-                          phl_error *error)
+phl_status phl_index_map_labels(const phl_forest *forest, const phl_alphabet *labels,
+                                uint32_t **rows, phl_error *error)
 {
     uint32_t *made = phl_alloc(forest->labels.count, sizeof *made, error);
     if (made == NULL) {

@@ -39,12 +39,12 @@ void phl_index_free(phl_index *index);
 
 /* Occurrences of each distinct subtree, trees counted by tree_weight (NULL: the forest's own
  * weights). To be released with phl_free. */
-phl_status phl_count_occurrences(const phl_forest *forest, const double *tree_weight,
+phl_status phl_index_occurrences(const phl_forest *forest, const double *tree_weight,
                                  double **times, phl_error *error);
 
 /* For each label of the forest its row in emission of a model whose alphabet is `labels`: the same
  * name, or M (unseen).  To be released with phl_free. */
-phl_status phl_map_labels(const phl_forest *forest, const phl_alphabet *labels, uint32_t **rows,
-                          phl_error *error);
+phl_status phl_index_map_labels(const phl_forest *forest, const phl_alphabet *labels,
+                                uint32_t **rows, phl_error *error);
 
 #endif

@@ -75,7 +75,7 @@ double phl_upward_root(const phl_upward *upward, uint32_t root);
 double phl_upward_tree(const phl_upward *upward, size_t tree);
 
 /* After the pass, bottom-up models: sum over distinct subtrees of times * log norm.  With the
- * occurrences of phl_count_occurrences that is log p(labels) of all trees. */
+ * occurrences of phl_index_occurrences that is log p(labels) of all trees. */
 double phl_upward_total(const phl_upward *upward, const double *times);
 
 /* ---- Expected counts: once a distinct subtree ------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* kernel.h - what the passes of infer.h ask of each model.
  *
- * The passes (upward.c, counts.c, tree.c) walk the forest; a kernel knows one model's
+ * The passes (upward.c, expected_counts.c, tree.c) walk the forest; a kernel knows one model's
  * arithmetic at one node or one (slot, child) pair.  C states; b is the node's row of emission.
  */
 #ifndef PHL_MODEL_KERNEL_H
@@ -8,7 +8,7 @@
 
 #include "model/infer.h"
 
-/* Expected counts on their way from roots to leaves; see counts.c. */
+/* Expected counts on their way from roots to leaves; see expected_counts.c. */
 typedef struct phl_counting {
     const phl_upward *upward;
     phl_params *counts;
@@ -66,11 +66,11 @@ extern const phl_kernel phl_tf_kernel; /* tf, hard and soft, and full */
 extern const phl_kernel phl_td_kernel;
 
 /* The upward part of phl_tf_kernel, which has a file of its own (tf_upward.c). */
-size_t phl_tf_scratch(const phl_upward *upward);
-phl_status phl_tf_prepare(phl_upward *upward, phl_error *error);
-void phl_tf_run(const phl_upward *upward, size_t begin, size_t end, double *scratch);
-void phl_tf_send(const phl_upward *upward, size_t begin, size_t end);
-void phl_tf_copy(const phl_upward *upward, size_t begin, size_t end);
+size_t phl_tf_upward_scratch(const phl_upward *upward);
+phl_status phl_tf_upward_prepare(phl_upward *upward, phl_error *error);
+void phl_tf_upward_run(const phl_upward *upward, size_t begin, size_t end, double *scratch);
+void phl_tf_upward_send(const phl_upward *upward, size_t begin, size_t end);
+void phl_tf_upward_copy(const phl_upward *upward, size_t begin, size_t end);
 
 /* Row of emission of a distinct subtree: its label, the unseen symbol, or all 1 when unknown. */
 static inline size_t phl_emission_row(const phl_upward *upward, uint32_t s)
@@ -120,9 +120,9 @@ static inline size_t phl_next_sibling(const phl_tree_view *view, size_t c)
 }
 
 /* log, with -inf for 0 without raising a flag anybody looks at. */
-double phl_log(double p);
+double phl_kernel_log(double p);
 
 /* Make room for n doubles of scratch. */
-phl_status phl_view_scratch(phl_tree_view *view, size_t n, phl_error *error);
+phl_status phl_tree_scratch(phl_tree_view *view, size_t n, phl_error *error);
 
 #endif

@@ -12,12 +12,12 @@
 #include "base/lanes.h"
 
 /* inside (a copy of `from`), beta and norm, which is returned, of a subtree.  Rows `emission` and
- * `from` have `parts` whole lanes. */
-PHL_INLINED double phl_finish(size_t parts, size_t c, const double *restrict emission,
+ * `from` have `lanes` whole lanes. */
+PHL_INLINED double phl_finish(size_t lanes, size_t c, const double *restrict emission,
                               const double *restrict from, double *restrict inside,
                               double *restrict beta)
 {
-    size_t last = (parts - 1) * PHL_LANES; /* 1 to 4 states in the last part */
+    size_t last = (lanes - 1) * PHL_LANES; /* 1 to 4 states in the last lane */
     phl_lanes x, sum = {0.0};
     for (size_t j = 0; j < last; j += PHL_LANES) {
         sum += phl_lanes_at(from + j) * phl_lanes_at(emission + j);
@@ -46,22 +46,22 @@ PHL_INLINED double phl_finish(size_t parts, size_t c, const double *restrict emi
     return norm;
 }
 
-/* out(i) = sum_q weight(q) rows(q, i) for i < c, c numbers being `parts` whole lanes: at most 4. */
-PHL_INLINED void phl_combine_part(size_t parts, size_t c, const double *restrict rows,
-                                  size_t stride, const double *restrict weight, size_t n,
-                                  double *restrict out)
+/* out(i) = sum_q weight(q) rows(q, i) for i < c, c numbers being `lanes` whole lanes: at most 4. */
+PHL_INLINED void phl_combine_lanes(size_t lanes, size_t c, const double *restrict rows,
+                                   size_t stride, const double *restrict weight, size_t n,
+                                   double *restrict out)
 {
     phl_lanes sum[4] = {{0.0}};
     for (size_t q = 0; q < n; q++) {
-        for (size_t p = 0; p < parts; p++) {
+        for (size_t p = 0; p < lanes; p++) {
             sum[p] += weight[q] * phl_lanes_at(rows + q * stride + p * PHL_LANES);
         }
     }
-    size_t last = (parts - 1) * PHL_LANES;
-    for (size_t p = 0; p + 1 < parts; p++) {
+    size_t last = (lanes - 1) * PHL_LANES;
+    for (size_t p = 0; p + 1 < lanes; p++) {
         phl_lanes_set(out + p * PHL_LANES, sum[p]);
     }
-    phl_lanes_set_first(out + last, &sum[parts - 1], c - last);
+    phl_lanes_set_first(out + last, &sum[lanes - 1], c - last);
 }
 
 /* The same for any c: weights [n], rows [n] `stride` apart. */
@@ -70,16 +70,16 @@ PHL_INLINED void phl_combine(size_t c, const double *restrict rows, size_t strid
 {
     enum { MOST = 4 * PHL_LANES };
     for (; c > MOST; c -= MOST, rows += MOST, out += MOST) {
-        phl_combine_part(4, MOST, rows, stride, weight, n, out);
+        phl_combine_lanes(4, MOST, rows, stride, weight, n, out);
     }
     if (c > 3 * PHL_LANES) {
-        phl_combine_part(4, c, rows, stride, weight, n, out);
+        phl_combine_lanes(4, c, rows, stride, weight, n, out);
     } else if (c > 2 * PHL_LANES) {
-        phl_combine_part(3, c, rows, stride, weight, n, out);
+        phl_combine_lanes(3, c, rows, stride, weight, n, out);
     } else if (c > PHL_LANES) {
-        phl_combine_part(2, c, rows, stride, weight, n, out);
+        phl_combine_lanes(2, c, rows, stride, weight, n, out);
     } else {
-        phl_combine_part(1, c, rows, stride, weight, n, out);
+        phl_combine_lanes(1, c, rows, stride, weight, n, out);
     }
 }
 

@@ -22,7 +22,7 @@ static double log_condition(const phl_params *params)
 {
     double all_absent = 0.0;
     for (size_t l = 0; l < params->slots; l++) {
-        all_absent += phl_log(params->shape[3 * l + ABSENT]);
+        all_absent += phl_kernel_log(params->shape[3 * l + ABSENT]);
     }
     return phl_log_complement(all_absent);
 }
@@ -39,7 +39,7 @@ static double node_shape(const phl_params *params, const phl_forest *forest, siz
             outcome = is_leaf(forest, forest->links[k].child) ? LEAF : INTERNAL;
             k++;
         }
-        sum += phl_log(params->shape[3 * l + (size_t)outcome]);
+        sum += phl_kernel_log(params->shape[3 * l + (size_t)outcome]);
     }
     sum -= (double)(end - k) * log(3.0);
     /* All slots surely absent: then there are no internal nodes. */
@@ -77,10 +77,10 @@ bool phl_shape_tables(const phl_params *params, double *node, double *child, siz
     }
     for (size_t l = 0; l < params->slots; l++) {
         const double *o = params->shape + 3 * l;
-        double absent = phl_log(o[ABSENT]);
+        double absent = phl_kernel_log(o[ABSENT]);
         all_absent += absent;
-        child[2 * l * stride] = possible ? phl_log(o[LEAF]) - absent : 0.0;
-        child[(2 * l + 1) * stride] = possible ? phl_log(o[INTERNAL]) - absent : 0.0;
+        child[2 * l * stride] = possible ? phl_kernel_log(o[LEAF]) - absent : 0.0;
+        child[(2 * l + 1) * stride] = possible ? phl_kernel_log(o[INTERNAL]) - absent : 0.0;
     }
     size_t beyond = 2 * (size_t)params->slots;
     child[beyond * stride] = child[(beyond + 1) * stride] = possible ? -log(3.0) : 0.0;
@@ -92,14 +92,14 @@ double phl_shape_tree(const phl_params *params, const phl_forest *forest, const 
                       size_t tree)
 {
     uint32_t root = forest->tree_root[tree];
-    return log_shape[root] + phl_log(params->root_kind[is_leaf(forest, root) ? 0 : 1]);
+    return log_shape[root] + phl_kernel_log(params->root_kind[is_leaf(forest, root) ? 0 : 1]);
 }
 
 phl_status phl_shape_counts(const phl_forest *forest, const double *tree_weight, phl_params *counts,
                             phl_error *error)
 {
     double *times = NULL;
-    phl_status status = phl_count_occurrences(forest, tree_weight, &times, error);
+    phl_status status = phl_index_occurrences(forest, tree_weight, &times, error);
     if (status != PHL_OK) {
         return status;
     }

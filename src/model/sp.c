@@ -80,13 +80,13 @@ PHL_INLINED void send_messages(const phl_upward *upward, size_t s, double *restr
 }
 
 /* The part of the empty slots and the messages of the children. */
-PHL_INLINED void add_messages(size_t parts, const phl_upward *upward, size_t s,
+PHL_INLINED void add_messages(size_t lanes, const phl_upward *upward, size_t s,
                               double *restrict inside)
 {
     const phl_index *index = upward->index;
     const uint64_t *first_link = index->forest->first_link;
     size_t c = upward->params->states;
-    for (size_t j = 0; j < parts * PHL_LANES; j += PHL_LANES) {
+    for (size_t j = 0; j < lanes * PHL_LANES; j += PHL_LANES) {
         phl_lanes sum = phl_lanes_at(upward->empty + index->set_of[s] * c + j);
         for (uint64_t k = first_link[s]; k < first_link[s + 1]; k++) {
             uint32_t pair = index->link_pair[k];
@@ -99,7 +99,7 @@ PHL_INLINED void add_messages(size_t parts, const phl_upward *upward, size_t s,
     }
 }
 
-PHL_INLINED void run_subtrees(size_t parts, const phl_upward *upward, size_t begin, size_t end,
+PHL_INLINED void run_subtrees(size_t lanes, const phl_upward *upward, size_t begin, size_t end,
                               double *scratch)
 {
     const phl_params *params = upward->params;
@@ -110,9 +110,9 @@ PHL_INLINED void run_subtrees(size_t parts, const phl_upward *upward, size_t beg
         if (leaf_slot[s] != 0) {
             from = params->prior + phl_leaf_row(params, leaf_slot[s]) * c;
         } else {
-            add_messages(parts, upward, s, scratch);
+            add_messages(lanes, upward, s, scratch);
         }
-        upward->norm[s] = phl_finish(parts, c, phl_emission_of(upward, (uint32_t)s), from,
+        upward->norm[s] = phl_finish(lanes, c, phl_emission_of(upward, (uint32_t)s), from,
                                      upward->inside + s * c, upward->beta + s * c);
         send_messages(upward, s, scratch);
     }
@@ -271,7 +271,7 @@ static phl_status sp_tree_children(phl_tree_view *view, size_t u, phl_error *err
     uint32_t s = view->subtree[u];
     uint64_t begin = forest->first_link[s], end = forest->first_link[s + 1];
     size_t n = (size_t)(end - begin);
-    phl_status status = phl_view_scratch(view, c + n, error);
+    phl_status status = phl_tree_scratch(view, c + n, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -350,13 +350,14 @@ static double offer(const phl_tree_view *view, uint32_t pair, size_t i, uint32_t
     double most = -INFINITY;
     *argument = 0;
     for (size_t q = 0; q < c; q++) {
-        double value = phl_log(row_of(params, row, q)[i]) + delta[q];
+        double value = phl_kernel_log(row_of(params, row, q)[i]) + delta[q];
         if (value > most) {
             most = value;
             *argument = (uint32_t)q;
         }
     }
-    return most == -INFINITY ? most : phl_log(params->switching[row]) + most - view->best[child];
+    return most == -INFINITY ? most
+                             : phl_kernel_log(params->switching[row]) + most - view->best[child];
 }
 
 /* The best offer to state i of node s: *link is its link, or UINT64_MAX for an empty slot. */
@@ -373,7 +374,8 @@ static double best_offer(const phl_tree_view *view, uint32_t s, size_t i, uint64
     uint32_t cursor = index->set_first[set];
     for (size_t row = 0; row < params->slots; row++) {
         if (!is_filled(index, set, row, &cursor)) {
-            double value = phl_log(params->switching[row]) + phl_log(row_of(params, row, c)[i]);
+            double value =
+                phl_kernel_log(params->switching[row]) + phl_kernel_log(row_of(params, row, c)[i]);
             most = value > most ? value : most;
         }
     }

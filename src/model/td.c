@@ -63,10 +63,10 @@ PHL_INLINED void send_messages(const phl_upward *upward, size_t s)
 /* Products over children as fraction * 2^exponent, a pair a state: one state may be far behind the
  * others after some children and ahead after the next.  Fractions behind the last state become 0.
  * True if an exponent changed. */
-PHL_INLINED bool multiply(size_t parts, size_t c, const double *restrict factors,
+PHL_INLINED bool multiply(size_t lanes, size_t c, const double *restrict factors,
                           double *restrict fraction, double *restrict exponent)
 {
-    size_t last = (parts - 1) * PHL_LANES;
+    size_t last = (lanes - 1) * PHL_LANES;
     phl_lane_mask small = {0};
     for (size_t j = 0; j <= last; j += PHL_LANES) {
         phl_lanes x = phl_lanes_at(fraction + j) * phl_lanes_at(factors + j);
@@ -108,7 +108,7 @@ static double align(double *fraction, const double *exponent, size_t n)
 }
 
 /* The same where all exponents are 0: then no fraction is below SMALL, but for zeros. */
-PHL_INLINED double align_plain(size_t parts, size_t c, double *restrict fraction)
+PHL_INLINED double align_plain(size_t lanes, size_t c, double *restrict fraction)
 {
     double most = 0.0;
     for (size_t i = 0; i < c; i++) {
@@ -119,17 +119,17 @@ PHL_INLINED double align_plain(size_t parts, size_t c, double *restrict fraction
     }
     int largest = ilogb(most);
     double scale = ldexp(1.0, -largest);
-    for (size_t j = 0; j < parts * PHL_LANES; j += PHL_LANES) {
+    for (size_t j = 0; j < lanes * PHL_LANES; j += PHL_LANES) {
         phl_lanes_set(fraction + j, phl_lanes_at(fraction + j) * scale);
     }
     return largest;
 }
 
-PHL_INLINED void run_subtrees(size_t parts, const phl_upward *upward, size_t begin, size_t end,
+PHL_INLINED void run_subtrees(size_t lanes, const phl_upward *upward, size_t begin, size_t end,
                               double *scratch)
 {
     const phl_forest *forest = upward->index->forest;
-    size_t c = upward->params->states, whole = parts * PHL_LANES;
+    size_t c = upward->params->states, whole = lanes * PHL_LANES;
     double *product = scratch, *exponent = scratch + whole; /* [whole] each */
     for (size_t s = begin; s < end; s++) {
         bool shifted = false;
@@ -139,12 +139,12 @@ PHL_INLINED void run_subtrees(size_t parts, const phl_upward *upward, size_t beg
         }
         for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
             const double *factors = upward->message + upward->index->link_pair[k] * c;
-            shifted = multiply(parts, c, factors, product, exponent) || shifted;
+            shifted = multiply(lanes, c, factors, product, exponent) || shifted;
         }
         upward->exponent[s] = forest->leaf_slot[s] != 0 ? 0.0
                               : shifted                 ? align(product, exponent, c)
-                                                        : align_plain(parts, c, product);
-        upward->norm[s] = phl_finish(parts, c, phl_emission_of(upward, (uint32_t)s), product,
+                                                        : align_plain(lanes, c, product);
+        upward->norm[s] = phl_finish(lanes, c, phl_emission_of(upward, (uint32_t)s), product,
                                      upward->inside + s * c, upward->beta + s * c);
         send_messages(upward, s);
     }
@@ -164,7 +164,7 @@ static double root_likelihood(const phl_upward *upward, uint32_t s)
 
 static double td_root_term(const phl_upward *upward, uint32_t s)
 {
-    return phl_log(root_likelihood(upward, s));
+    return phl_kernel_log(root_likelihood(upward, s));
 }
 
 /* ---- Expected counts: flow is the expected count of each state
@@ -242,7 +242,7 @@ static void exponentiate(const double *logs, size_t n, double *out)
 static void add_logs(double *logs, const double *factors, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        logs[i] += phl_log(factors[i]);
+        logs[i] += phl_kernel_log(factors[i]);
     }
 }
 
@@ -252,7 +252,7 @@ static void start_logs(const phl_tree_view *view, size_t u, double *logs)
     size_t c = view->upward->params->states;
     const double *emission = phl_emission_of(view->upward, view->subtree[u]);
     for (size_t i = 0; i < c; i++) {
-        logs[i] = phl_log(view->outside[u * c + i]) + phl_log(emission[i]);
+        logs[i] = phl_kernel_log(view->outside[u * c + i]) + phl_kernel_log(emission[i]);
     }
 }
 
@@ -282,7 +282,7 @@ static phl_status td_tree_children(phl_tree_view *view, size_t u, phl_error *err
     uint32_t s = view->subtree[u];
     uint64_t begin = forest->first_link[s];
     size_t n = (size_t)(forest->first_link[s + 1] - begin);
-    phl_status status = phl_view_scratch(view, (n + 2) * c, error);
+    phl_status status = phl_tree_scratch(view, (n + 2) * c, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -319,7 +319,7 @@ static phl_status td_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
     size_t c = params->states;
     const double *beta = upward->beta + view->subtree[child] * c;
     size_t row = upward->index->pair_row[upward->index->link_pair[view->link[child]]];
-    phl_status status = phl_view_scratch(view, c, error);
+    phl_status status = phl_tree_scratch(view, c, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -354,7 +354,7 @@ static double best_child(const phl_tree_view *view, uint32_t pair, size_t i, uin
     double most = -INFINITY;
     *argument = 0;
     for (size_t q = 0; q < c; q++) {
-        double value = phl_log(a[q]) + delta[q];
+        double value = phl_kernel_log(a[q]) + delta[q];
         if (value > most) {
             most = value;
             *argument = (uint32_t)q;

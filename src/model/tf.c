@@ -154,7 +154,7 @@ static phl_status tf_tree_children(phl_tree_view *view, size_t u, phl_error *err
     const phl_forest *forest = upward->index->forest;
     size_t c = params->states, width = upward->width;
     uint32_t s = view->subtree[u];
-    phl_status status = phl_view_scratch(view, c + params->n_modes * width, error);
+    phl_status status = phl_tree_scratch(view, c + params->n_modes * width, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -208,7 +208,7 @@ static phl_status tf_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
         }
         return PHL_OK;
     }
-    phl_status status = phl_view_scratch(view, (size_t)mode->size * c, error);
+    phl_status status = phl_tree_scratch(view, (size_t)mode->size * c, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -254,7 +254,7 @@ static void mode_offers(const phl_tree_view *view, const phl_cells *cells, uint3
     size_t c = params->states;
     if (cells->free[f].pair == PHL_NO_PAIR) {
         for (size_t z = 0; z < mode->size; z++) {
-            offers[z] = phl_log(mode->matrix[c * mode->size + z]);
+            offers[z] = phl_kernel_log(mode->matrix[c * mode->size + z]);
         }
         return;
     }
@@ -264,7 +264,7 @@ static void mode_offers(const phl_tree_view *view, const phl_cells *cells, uint3
         offers[z] = -INFINITY;
         for (size_t q = 0; q < c; q++) {
             double value = mode->block == NULL
-                               ? phl_log(mode->matrix[q * mode->size + z]) + delta[q]
+                               ? phl_kernel_log(mode->matrix[q * mode->size + z]) + delta[q]
                            : mode->block[q] == z ? delta[q]
                                                  : -INFINITY;
             offers[z] = value > offers[z] ? value : offers[z];
@@ -304,7 +304,7 @@ static void tf_joint_inside(phl_tree_view *view, uint32_t s, double *delta)
     do {
         double offer = cell_offer(&cells, offers, view->upward->width);
         for (size_t i = 0; i < c; i++) {
-            double value = phl_log(params->core[cells.cell * c + i]) + offer;
+            double value = phl_kernel_log(params->core[cells.cell * c + i]) + offer;
             delta[i] = value > delta[i] ? value : delta[i];
         }
     } while (phl_cells_next(&cells));
@@ -316,8 +316,9 @@ static uint32_t best_in_block(const double *delta, size_t c, const phl_mode *mod
     uint32_t best = 0;
     double most = -INFINITY;
     for (size_t q = 0; q < c; q++) {
-        double value = mode == NULL          ? delta[q]
-                       : mode->block == NULL ? phl_log(mode->matrix[q * mode->size + z]) + delta[q]
+        double value = mode == NULL ? delta[q]
+                       : mode->block == NULL
+                           ? phl_kernel_log(mode->matrix[q * mode->size + z]) + delta[q]
                        : mode->block[q] == z ? delta[q]
                                              : -INFINITY;
         if (value > most) {
@@ -341,7 +342,7 @@ static void tf_joint_children(phl_tree_view *view, size_t u, uint32_t *states)
     phl_cells_start(&cells, upward, s);
     const double *offers = all_offers(view, &cells);
     do {
-        double value = phl_log(params->core[cells.cell * c + states[u]]) +
+        double value = phl_kernel_log(params->core[cells.cell * c + states[u]]) +
                        cell_offer(&cells, offers, upward->width);
         if (value > most) {
             most = value;
@@ -416,11 +417,11 @@ static void tf_draw_children(phl_tree_view *view, size_t u, phl_rng *rng, uint32
 
 const phl_kernel phl_tf_kernel = {
     .width = tf_width,
-    .scratch = phl_tf_scratch,
-    .prepare = phl_tf_prepare,
-    .run = phl_tf_run,
-    .send = phl_tf_send,
-    .copy = phl_tf_copy,
+    .scratch = phl_tf_upward_scratch,
+    .prepare = phl_tf_upward_prepare,
+    .run = phl_tf_upward_run,
+    .send = phl_tf_upward_send,
+    .copy = phl_tf_upward_copy,
     .root_term = tf_root_term,
     .count_root = tf_count_root,
     .count_node = tf_count_node,

@@ -51,7 +51,7 @@ static size_t side_size(const phl_params *params)
     return params->core_rows / least * phl_whole_lanes(params->states);
 }
 
-size_t phl_tf_scratch(const phl_upward *upward)
+size_t phl_tf_upward_scratch(const phl_upward *upward)
 {
     const phl_params *params = upward->params;
     size_t offers = (params->n_modes + 1) * upward->width; /* of most probable states */
@@ -106,7 +106,7 @@ static phl_status sort_members(phl_upward *upward, phl_error *error)
     return status;
 }
 
-phl_status phl_tf_prepare(phl_upward *upward, phl_error *error)
+phl_status phl_tf_upward_prepare(phl_upward *upward, phl_error *error)
 {
     enum { LARGE = 64 }; /* cells from which it pays to put groups in order */
     phl_status status = pad_core(upward, error);
@@ -242,7 +242,7 @@ PHL_INLINED const double *node_inside(size_t whole, const phl_upward *upward,
     return out;
 }
 
-PHL_INLINED void do_leaves(size_t parts, const phl_upward *upward, size_t begin, size_t end)
+PHL_INLINED void do_leaves(size_t lanes, const phl_upward *upward, size_t begin, size_t end)
 {
     const phl_params *params = upward->params;
     const uint32_t *leaf_slot = upward->index->forest->leaf_slot;
@@ -251,12 +251,12 @@ PHL_INLINED void do_leaves(size_t parts, const phl_upward *upward, size_t begin,
     size_t c = params->states;
     for (size_t s = begin; s < end; s++) {
         const double *from = prior + phl_leaf_row(params, leaf_slot[s]) * c;
-        norm[s] = phl_finish(parts, c, emission + phl_emission_row(upward, (uint32_t)s) * c, from,
+        norm[s] = phl_finish(lanes, c, emission + phl_emission_row(upward, (uint32_t)s) * c, from,
                              inside + s * c, beta + s * c);
     }
 }
 
-PHL_INLINED void do_nodes(size_t parts, const phl_upward *upward, const struct mode *modes,
+PHL_INLINED void do_nodes(size_t lanes, const phl_upward *upward, const struct mode *modes,
                           size_t begin, size_t end, double *const sides[3])
 {
     const phl_twins *twins = &upward->twins;
@@ -274,8 +274,8 @@ PHL_INLINED void do_nodes(size_t parts, const phl_upward *upward, const struct m
             last = key;
         }
         const double *from =
-            node_inside(parts * PHL_LANES, upward, modes, twins->seen + at, alike, sides);
-        norm[s] = phl_finish(parts, c, emission + phl_emission_row(upward, s) * c, from,
+            node_inside(lanes * PHL_LANES, upward, modes, twins->seen + at, alike, sides);
+        norm[s] = phl_finish(lanes, c, emission + phl_emission_row(upward, s) * c, from,
                              inside + s * c, beta + s * c);
     }
 }
@@ -293,7 +293,7 @@ static void run_nodes(const phl_upward *upward, const struct mode *modes, size_t
     PHL_BY_PARTS(upward->params->states, do_nodes, upward, modes, begin, end, sides);
 }
 
-void phl_tf_run(const phl_upward *upward, size_t begin, size_t end, double *scratch)
+void phl_tf_upward_run(const phl_upward *upward, size_t begin, size_t end, double *scratch)
 {
     if (begin < upward->twins.n_leaves) {
         run_leaves(upward, begin, end);
@@ -339,7 +339,7 @@ static inline void mix_blocks(const struct mode *mode, const double *restrict be
     }
 }
 
-void phl_tf_send(const phl_upward *upward, size_t begin, size_t end)
+void phl_tf_upward_send(const phl_upward *upward, size_t begin, size_t end)
 {
     const phl_twins *twins = &upward->twins;
     const phl_index *index = upward->index;
@@ -364,12 +364,12 @@ void phl_tf_send(const phl_upward *upward, size_t begin, size_t end)
  * Twins
  * ------------------------------------------------------------------------------------------- */
 
-PHL_INLINED void copy_row(size_t parts, size_t c, const double *restrict from, double *restrict to)
+PHL_INLINED void copy_row(size_t lanes, size_t c, const double *restrict from, double *restrict to)
 {
-    for (size_t j = 0; j < parts - 1; j++) {
+    for (size_t j = 0; j < lanes - 1; j++) {
         phl_lanes_set(to + j * PHL_LANES, phl_lanes_at(from + j * PHL_LANES));
     }
-    if (parts > 1) { /* the last lanes may overlap with those before */
+    if (lanes > 1) { /* the last lanes may overlap with those before */
         phl_lanes_set(to + c - PHL_LANES, phl_lanes_at(from + c - PHL_LANES));
     } else {
         for (size_t j = 0; j < c; j++) {
@@ -378,7 +378,7 @@ PHL_INLINED void copy_row(size_t parts, size_t c, const double *restrict from, d
     }
 }
 
-PHL_INLINED void do_copies(size_t parts, const phl_upward *upward, size_t begin, size_t end)
+PHL_INLINED void do_copies(size_t lanes, const phl_upward *upward, size_t begin, size_t end)
 {
     const phl_twins *twins = &upward->twins;
     const uint32_t *first = twins->first, *group = twins->group;
@@ -387,15 +387,15 @@ PHL_INLINED void do_copies(size_t parts, const phl_upward *upward, size_t begin,
     for (size_t s = begin; s < end; s++) {
         size_t from = first[group[s]];
         if (from != s) {
-            copy_row(parts, c, inside + from * c, inside + s * c);
-            copy_row(parts, c, beta + from * c, beta + s * c);
+            copy_row(lanes, c, inside + from * c, inside + s * c);
+            copy_row(lanes, c, beta + from * c, beta + s * c);
             norm[s] = norm[from];
         }
     }
 }
 
 PHL_CLONES
-void phl_tf_copy(const phl_upward *upward, size_t begin, size_t end)
+void phl_tf_upward_copy(const phl_upward *upward, size_t begin, size_t end)
 {
     PHL_BY_PARTS(upward->params->states, do_copies, upward, begin, end);
 }

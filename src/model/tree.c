@@ -52,7 +52,7 @@ void phl_tree_view_free(phl_tree_view *view)
     phl_free(view);
 }
 
-phl_status phl_view_scratch(phl_tree_view *view, size_t n, phl_error *error)
+phl_status phl_tree_scratch(phl_tree_view *view, size_t n, phl_error *error)
 {
     return phl_grow(&view->scratch, &view->scratch_capacity, n, sizeof *view->scratch, error);
 }
@@ -204,7 +204,7 @@ static phl_status make_delta(phl_tree_view *view, phl_error *error)
         double below = 0.0; /* the children's best values */
         if (forest->leaf_slot[s] != 0) {
             for (size_t j = 0; j < c; j++) {
-                delta[j] = phl_log(upward->inside[s * c + j]);
+                delta[j] = phl_kernel_log(upward->inside[s * c + j]);
             }
         } else {
             kernel->joint_inside(view, (uint32_t)s, delta);
@@ -214,7 +214,7 @@ static phl_status make_delta(phl_tree_view *view, phl_error *error)
         }
         view->best[s] = -INFINITY;
         for (size_t j = 0; j < c; j++) {
-            delta[j] += phl_log(emission[j]) + below;
+            delta[j] += phl_kernel_log(emission[j]) + below;
             view->best[s] = delta[j] > view->best[s] ? delta[j] : view->best[s];
         }
     }
@@ -227,7 +227,7 @@ static phl_status reserve_scratch(phl_tree_view *view, phl_error *error)
     const phl_upward *upward = view->upward;
     size_t needed = phl_kernel_of(upward->params->kind)->scratch(upward);
     needed = needed > upward->params->states ? needed : upward->params->states;
-    return phl_view_scratch(view, needed, error);
+    return phl_tree_scratch(view, needed, error);
 }
 
 phl_status phl_tree_most_probable(phl_tree_view *view, size_t tree, uint32_t *states,
@@ -250,7 +250,7 @@ phl_status phl_tree_most_probable(phl_tree_view *view, size_t tree, uint32_t *st
     const double *delta = view->delta + view->subtree[0] * c;
     *log_joint = -INFINITY;
     for (size_t j = 0; j < c; j++) {
-        double value = delta[j] + (params->root != NULL ? phl_log(params->root[j]) : 0.0);
+        double value = delta[j] + (params->root != NULL ? phl_kernel_log(params->root[j]) : 0.0);
         if (value > *log_joint) {
             *log_joint = value;
             states[0] = (uint32_t)j;

@@ -7,25 +7,6 @@
 #include "base/parallel.h"
 #include "model/kernel.h"
 
-double phl_log(double p)
-{
-    return p > 0.0 ? log(p) : -INFINITY;
-}
-
-const phl_kernel *phl_kernel_of(phl_kind kind)
-{
-    switch (kind) {
-    case PHL_SP:
-        return &phl_sp_kernel;
-    case PHL_TD:
-        return &phl_td_kernel;
-    case PHL_FULL:
-    case PHL_TF:
-    default:
-        return &phl_tf_kernel;
-    }
-}
-
 phl_status phl_upward_create(const phl_index *index, const phl_params *params,
                              const uint32_t *label_row, phl_upward **upward, phl_error *error)
 {
@@ -99,10 +80,10 @@ struct pass {
     size_t scratch_size; /* a worker */
 };
 
-static phl_status run_block(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status run_chunk(size_t chunk, size_t begin, size_t end, int worker, void *context,
                             phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     (void)error;
     const struct pass *pass = context;
     pass->kernel->run(pass->upward, pass->first + begin, pass->first + end,
@@ -110,10 +91,10 @@ static phl_status run_block(size_t block, size_t begin, size_t end, int worker, 
     return PHL_OK;
 }
 
-static phl_status send_block(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status send_chunk(size_t chunk, size_t begin, size_t end, int worker, void *context,
                              phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     (void)worker;
     (void)error;
     const struct pass *pass = context;
@@ -121,10 +102,10 @@ static phl_status send_block(size_t block, size_t begin, size_t end, int worker,
     return PHL_OK;
 }
 
-static phl_status copy_block(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status copy_chunk(size_t chunk, size_t begin, size_t end, int worker, void *context,
                              phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     (void)worker;
     (void)error;
     const struct pass *pass = context;
@@ -133,11 +114,11 @@ static phl_status copy_block(size_t block, size_t begin, size_t end, int worker,
 }
 
 /* A loop over the items first .. end - 1, in several threads if they are many. */
-static phl_status share(struct pass *pass, phl_block_fn body, size_t first, size_t end,
+static phl_status share(struct pass *pass, phl_chunk_fn body, size_t first, size_t end,
                         phl_error *error)
 {
     /* Making a thread costs more than so many numbers take. */
-    enum { BLOCK = 64, WORTH_A_THREAD = 1 << 14 };
+    enum { CHUNK = 64, WORTH_A_THREAD = 1 << 14 };
     size_t count = end - first;
     size_t worth = count * pass->upward->params->states / WORTH_A_THREAD;
     pass->first = first;
@@ -145,7 +126,7 @@ static phl_status share(struct pass *pass, phl_block_fn body, size_t first, size
         return body(0, 0, count, 0, pass, error);
     }
     int workers = worth < (size_t)pass->workers ? (int)worth : pass->workers;
-    return phl_parallel_blocks(count, BLOCK, workers, body, pass, NULL, NULL, error);
+    return phl_parallel_chunks(count, CHUNK, workers, body, pass, NULL, NULL, error);
 }
 
 static phl_status prepare(struct pass *pass, phl_error *error)
@@ -170,14 +151,14 @@ static phl_status run_levels(phl_upward *upward, int threads, struct pass *pass,
     const phl_forest *forest = upward->index->forest;
     *pass = (struct pass){.upward = upward,
                           .kernel = phl_kernel_of(upward->params->kind),
-                          .workers = phl_thread_count(threads)};
+                          .workers = phl_parallel_threads(threads)};
     phl_status status = prepare(pass, error);
     const phl_twins *twins = &upward->twins;
     const uint32_t *level = pass->kernel->copy != NULL ? twins->level : forest->level;
     for (size_t h = 0; status == PHL_OK && h < forest->n_levels; h++) {
-        status = share(pass, run_block, level[h], level[h + 1], error);
+        status = share(pass, run_chunk, level[h], level[h + 1], error);
         if (status == PHL_OK && pass->kernel->send != NULL) {
-            status = share(pass, send_block, twins->sent_level[h], twins->sent_level[h + 1], error);
+            status = share(pass, send_chunk, twins->sent_level[h], twins->sent_level[h + 1], error);
         }
     }
     return status;
@@ -188,7 +169,7 @@ phl_status phl_upward_pass(phl_upward *upward, int threads, phl_error *error)
     struct pass pass;
     phl_status status = run_levels(upward, threads, &pass, error);
     if (status == PHL_OK && pass.kernel->copy != NULL) {
-        status = share(&pass, copy_block, upward->twins.n_leaves, upward->index->forest->n_subtrees,
+        status = share(&pass, copy_chunk, upward->twins.n_leaves, upward->index->forest->n_subtrees,
                        error);
     }
     return status;
@@ -211,10 +192,10 @@ phl_status phl_upward_norms(phl_upward *upward, int threads, phl_error *error)
  * Logarithms
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status score_block(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status score_chunk(size_t chunk, size_t begin, size_t end, int worker, void *context,
                               phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     (void)worker;
     (void)error;
     const struct pass *pass = context;
@@ -236,10 +217,10 @@ static phl_status score_block(size_t block, size_t begin, size_t end, int worker
 phl_status phl_upward_score(phl_upward *upward, int threads, phl_error *error)
 {
     const phl_forest *forest = upward->index->forest;
-    struct pass pass = {.upward = upward, .workers = phl_thread_count(threads)};
+    struct pass pass = {.upward = upward, .workers = phl_parallel_threads(threads)};
     phl_status status = PHL_OK;
     for (size_t h = 0; status == PHL_OK && h < forest->n_levels; h++) {
-        status = share(&pass, score_block, forest->level[h], forest->level[h + 1], error);
+        status = share(&pass, score_chunk, forest->level[h], forest->level[h + 1], error);
     }
     return status;
 }
@@ -252,16 +233,16 @@ phl_status phl_upward_run(phl_upward *upward, int threads, phl_error *error)
 
 double phl_upward_total(const phl_upward *upward, const double *times)
 {
-    enum { BLOCK = 128 };
-    double terms[BLOCK], total = 0.0;
+    enum { CHUNK = 128 };
+    double terms[CHUNK], total = 0.0;
     size_t n = upward->index->forest->n_subtrees;
-    for (size_t first = 0; first < n; first += BLOCK) {
-        size_t count = n - first < BLOCK ? n - first : BLOCK;
+    for (size_t first = 0; first < n; first += CHUNK) {
+        size_t count = n - first < CHUNK ? n - first : CHUNK;
         phl_logs(upward->norm + first, count, terms);
         for (size_t i = 0; i < count; i++) {
             terms[i] = times[first + i] > 0.0 ? times[first + i] * terms[i] : 0.0;
         }
-        total += phl_sum_block(terms, count);
+        total += phl_sum_chunk(terms, count);
     }
     return total;
 }

@@ -58,7 +58,7 @@ static void choose_compared(phl_class_diagnosis *made)
     }
     for (size_t c = 0; c < made->n_chains; c++) {
         phl_chain_diagnosis *chain = &made->chains[c];
-        chain->compared = phl_chain_is_compared(chain->draws, longest);
+        chain->compared = phl_convergence_compares(chain->draws, longest);
         if (chain->compared) {
             made->n_compared++;
             least = chain->draws < least ? chain->draws : least;
@@ -192,9 +192,10 @@ static phl_status find_modes(phl_class_diagnosis *made, const double *draws, phl
     for (size_t c = 0; c < made->n_chains; c++) {
         if (made->chains[c].compared) {
             memcpy(sorted, draws + m * n, n * sizeof *sorted); /* log-joints come first */
-            phl_sort_values(sorted, n);
-            intervals[m++] = (interval){phl_quantile_sorted(sorted, n, 0.05),
-                                        phl_quantile_sorted(sorted, n, 0.95), &made->chains[c]};
+            phl_convergence_sort(sorted, n);
+            intervals[m++] =
+                (interval){phl_convergence_quantile(sorted, n, 0.05),
+                           phl_convergence_quantile(sorted, n, 0.95), &made->chains[c]};
         }
     }
     qsort(intervals, m, sizeof *intervals, compare_intervals);

@@ -226,7 +226,8 @@ static phl_status prepare(struct labelling *work, phl_forest **shapes, phl_error
         status = phl_batch_init(batch, error);
     }
     if (status == PHL_OK) {
-        status = phl_map_labels(work->forest, &work->model->run->labels, &work->label_row, error);
+        status =
+            phl_index_map_labels(work->forest, &work->model->run->labels, &work->label_row, error);
     }
     if (status == PHL_OK) {
         status = phl_walk_create(work->forest, &work->walk, error);

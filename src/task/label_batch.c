@@ -23,7 +23,7 @@ phl_status phl_batch_init(phl_batch *batch, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    int n_workers = phl_thread_count(batch->options->threads);
+    int n_workers = phl_parallel_threads(batch->options->threads);
     batch->shape_of_root =
         phl_alloc_zero(batch->session[0]->prepared.roots.n, sizeof *batch->shape_of_root, error);
     batch->workers = phl_alloc_zero((size_t)n_workers, sizeof *batch->workers, error);
@@ -272,10 +272,10 @@ static phl_status draw_member(const struct pass *pass, size_t i, phl_batch_worke
 }
 
 /* Items: the shapes of the batch, then its trees. */
-static phl_status run_pass(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status run_pass(size_t chunk, size_t begin, size_t end, int worker, void *context,
                            phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     const struct pass *pass = context;
     size_t n_shapes = pass->batch->n_shapes;
     phl_batch_worker *own = &pass->batch->workers[worker];
@@ -288,10 +288,10 @@ static phl_status run_pass(size_t block, size_t begin, size_t end, int worker, v
 }
 
 /* Renormalise the rows of shapes over the M labels, find the best label and the entropy. */
-static phl_status finish_shapes(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status finish_shapes(size_t chunk, size_t begin, size_t end, int worker, void *context,
                                 phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     (void)worker;
     (void)error;
     phl_batch *batch = context;
@@ -300,7 +300,7 @@ static phl_status finish_shapes(size_t block, size_t begin, size_t end, int work
         const phl_batch_shape *shape = &batch->shapes[s];
         for (size_t row = shape->first_row; row < shape->first_row + shape->n_rows; row++) {
             double *p = batch->probability + row * m;
-            double sum = phl_sum_block(p, m);
+            double sum = phl_sum_chunk(p, m);
             size_t best = 0;
             for (size_t i = 0; i < m; i++) {
                 p[i] = sum > 0.0 ? p[i] / sum : 1.0 / (double)m;
@@ -323,13 +323,13 @@ phl_status phl_batch_run(phl_batch *batch, phl_error *error)
             status = phl_session_upward(batch->session[side], d, &pass.upward, error);
             if (status == PHL_OK) {
                 status =
-                    phl_parallel_blocks(batch->n_shapes + batch->n_members, 1, options->threads,
+                    phl_parallel_chunks(batch->n_shapes + batch->n_members, 1, options->threads,
                                         run_pass, &pass, options->cancel, options->context, error);
             }
         }
     }
     if (status == PHL_OK) {
-        status = phl_parallel_blocks(batch->n_shapes, 1, options->threads, finish_shapes, batch,
+        status = phl_parallel_chunks(batch->n_shapes, 1, options->threads, finish_shapes, batch,
                                      options->cancel, options->context, error);
     }
     return status;

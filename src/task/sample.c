@@ -59,10 +59,10 @@ struct sampling {
     size_t draw;
 };
 
-static phl_status sample_tree(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker, void *context,
                               phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     struct sampling *work = context;
     struct worker *own = &work->workers[worker];
     uint64_t seed = work->options->seed;
@@ -110,7 +110,7 @@ static phl_status sample_draw(struct sampling *work, size_t draw, phl_error *err
     if (status == PHL_OK) {
         work->upward = upward;
         work->draw = draw;
-        status = phl_parallel_blocks(n_trees, 16, options->threads, sample_tree, work,
+        status = phl_parallel_chunks(n_trees, 16, options->threads, sample_tree, work,
                                      options->cancel, options->context, error);
     }
     phl_upward_free(upward);
@@ -127,7 +127,7 @@ static phl_status prepare(struct sampling *work, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    work->n_workers = phl_thread_count(work->options->threads);
+    work->n_workers = phl_parallel_threads(work->options->threads);
     work->workers = phl_alloc_zero((size_t)work->n_workers, sizeof *work->workers, error);
     work->first = phl_alloc(shapes->n_trees + 1, sizeof *work->first, error);
     if (work->workers == NULL || work->first == NULL) {

@@ -57,7 +57,7 @@ phl_status phl_prepare(const phl_run *run, const phl_forest *forest, phl_prepare
     phl_status status =
         phl_index_create(forest, run->slots, run->kind == PHL_TD, &prepared->index, error);
     if (status == PHL_OK) {
-        status = phl_map_labels(forest, &run->labels, &prepared->label_row, error);
+        status = phl_index_map_labels(forest, &run->labels, &prepared->label_row, error);
     }
     if (status == PHL_OK) {
         status = phl_roots_init(forest, &prepared->roots, error);
@@ -218,10 +218,10 @@ static phl_status make_worker(const struct group *group, const phl_params *param
     return status;
 }
 
-static phl_status score_batch(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status score_batch(size_t chunk, size_t begin, size_t end, int worker, void *context,
                               phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     const struct group *group = context;
     const phl_prepared *prepared = group->prepared;
     size_t n_roots = prepared->roots.n;
@@ -263,7 +263,7 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
 {
     size_t n_roots = group->prepared->roots.n;
     size_t jobs = group->first_job[group->n_models];
-    size_t workers = (size_t)phl_thread_count(threads);
+    size_t workers = (size_t)phl_parallel_threads(threads);
     phl_status status = PHL_ERR_MEMORY;
     group->labels = labels == NULL ? NULL : phl_alloc(jobs * n_roots, sizeof *labels, error);
     group->both = both == NULL ? NULL : phl_alloc(jobs * n_roots, sizeof *both, error);
@@ -271,11 +271,11 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
         /* Few jobs: one after the other, each in all threads.  Otherwise batches of one size that
          * leave no thread without work. */
         bool few = jobs < workers;
-        size_t batches = phl_block_count(jobs, PHL_SUM_LANES);
+        size_t batches = phl_chunk_count(jobs, PHL_SUM_LANES);
         batches = few || batches >= workers ? batches : workers;
-        group->batch = phl_block_count(jobs, batches);
+        group->batch = phl_chunk_count(jobs, batches);
         group->inner_threads = few ? threads : 1;
-        status = phl_parallel_blocks(jobs, group->batch, few ? 1 : threads, score_batch, group,
+        status = phl_parallel_chunks(jobs, group->batch, few ? 1 : threads, score_batch, group,
                                      cancel, context, error);
     }
     for (size_t m = 0; status == PHL_OK && m < group->n_models; m++) {
@@ -304,7 +304,7 @@ phl_status phl_average_scores(const phl_prepared *prepared, const phl_model *mod
     if ((prepared->forest->n_subtrees + prepared->forest->n_links) * draws < SMALL_WORK) {
         threads = 1;
     }
-    size_t workers = (size_t)phl_thread_count(threads);
+    size_t workers = (size_t)phl_parallel_threads(threads);
     size_t *first_job = phl_alloc(n_models + 1, sizeof *first_job, error);
     struct worker *worker = phl_alloc_zero(workers, sizeof *worker, error);
     phl_status status = first_job == NULL || worker == NULL ? PHL_ERR_MEMORY : PHL_OK;

@@ -1,6 +1,6 @@
 /* diagnostics.c - R-hat, effective sample sizes, standard errors of chains; see diagnostics.h.
  *
- * Contents: normal quantiles, sorting and ranks, splitting, R-hat, effective sample size, all of
+ * Contents: normal quantiles, sorting and ranks, halves, R-hat, effective sample size, all of
  * it.
  *
  * Function names of `posterior` stand where their conventions are followed.
@@ -28,7 +28,7 @@ static double polynomial(const double c[8], double x)
 
 /* M. J. Wichura, algorithm AS 241 (PPND16), Applied Statistics 37 (1988): relative error about
  * 1e-16.  Three ratios of polynomials: for the middle, for the tails, and for the far tails. */
-double phl_normal_quantile(double p)
+double phl_convergence_normal_quantile(double p)
 {
     static const double middle[2][8] = {
         {3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427, 13731.693765509461125,
@@ -80,18 +80,18 @@ static int compare_placed(const void *a, const void *b)
     return compare_values(&((const placed *)a)->value, &((const placed *)b)->value);
 }
 
-void phl_sort_values(double *values, size_t n)
+void phl_convergence_sort(double *values, size_t n)
 {
     qsort(values, n, sizeof *values, compare_values);
 }
 
-double phl_quantile_sorted(const double *sorted, size_t n, double p)
+double phl_convergence_quantile(const double *sorted, size_t n, double p)
 {
     double at = (double)(n - 1) * p;
     size_t low = (size_t)floor(at), high = low + 1 < n ? low + 1 : low;
-    double part = at - (double)low;
-    return part > 0.0 && sorted[high] != sorted[low]
-               ? (1.0 - part) * sorted[low] + part * sorted[high]
+    double share = at - (double)low;
+    return share > 0.0 && sorted[high] != sorted[low]
+               ? (1.0 - share) * sorted[low] + share * sorted[high]
                : sorted[low];
 }
 
@@ -115,14 +115,14 @@ static void rank_normalise(double *values, size_t n, placed *room)
             last++;
         }
         double rank = 1.0 + (double)(first + last) / 2.0;
-        double z = phl_normal_quantile((rank - 0.375) / ((double)n - 0.75 + 1.0));
+        double z = phl_convergence_normal_quantile((rank - 0.375) / ((double)n - 0.75 + 1.0));
         for (size_t i = first; i <= last; i++) {
             values[room[i].place] = z;
         }
     }
 }
 
-/* ---- splitting ---- */
+/* ---- halves ---- */
 
 /* Chains cut in halves: [chains][n]. */
 typedef struct halves {
@@ -131,7 +131,7 @@ typedef struct halves {
 } halves;
 
 /* .split_chains(): of an odd number of draws the middle one is left out. */
-static void split(const double *draws, size_t chains, size_t n, halves *into)
+static void halve(const double *draws, size_t chains, size_t n, halves *into)
 {
     size_t half = n / 2;
     into->chains = 2 * chains;
@@ -174,8 +174,8 @@ static double variance(const double *values, size_t n, double *mean)
 
 /* ---- R-hat ---- */
 
-/* .rhat() of chains that are split and normalised already; `means` has room for one a chain. */
-static double split_rhat(const halves *h, double *means)
+/* .rhat() of chains that are halved and normalised already; `means` has room for one a chain. */
+static double rhat_of_halves(const halves *h, double *means)
 {
     if (h->n < 2 || is_constant(h->values, h->chains * h->n)) {
         return (double)NAN;
@@ -272,7 +272,7 @@ static double autocorrelation_time(const double *covariance, size_t n, double me
 }
 
 /* .ess() of w->halves. */
-static double split_ess(workspace *w)
+static double ess_of_halves(workspace *w)
 {
     const halves *h = &w->halves;
     if (h->n < 3 || is_constant(h->values, h->chains * h->n)) {
@@ -296,12 +296,12 @@ static double quantile_ess(const double *draws, size_t chains, size_t n, double 
     if (is_constant(draws, chains * n)) {
         return (double)NAN;
     }
-    double quantile = phl_quantile_sorted(w->sorted, chains * n, p);
-    split(draws, chains, n, &w->halves);
+    double quantile = phl_convergence_quantile(w->sorted, chains * n, p);
+    halve(draws, chains, n, &w->halves);
     for (size_t i = 0; i < w->halves.chains * w->halves.n; i++) {
         w->halves.values[i] = w->halves.values[i] <= quantile ? 1.0 : 0.0;
     }
-    return split_ess(w);
+    return ess_of_halves(w);
 }
 
 /* ---- all of it ---- */
@@ -359,24 +359,24 @@ static void measure(const double *draws, size_t chains, size_t n, workspace *w,
     for (size_t i = 0; i < count; i++) {
         w->sorted[i] = draws[i];
     }
-    phl_sort_values(w->sorted, count);
+    phl_convergence_sort(w->sorted, count);
     double median = median_sorted(w->sorted, count);
     for (size_t i = 0; i < count; i++) {
         w->folded[i] = fabs(draws[i] - median);
     }
-    split(w->folded, chains, n, &w->halves);
+    halve(w->folded, chains, n, &w->halves);
     size_t kept = w->halves.chains * w->halves.n;
     rank_normalise(w->halves.values, kept, w->placed);
-    made->rhat_folded = split_rhat(&w->halves, w->means);
-    split(draws, chains, n, &w->halves);
+    made->rhat_folded = rhat_of_halves(&w->halves, w->means);
+    halve(draws, chains, n, &w->halves);
     rank_normalise(w->halves.values, kept, w->placed);
-    made->rhat_rank = split_rhat(&w->halves, w->means);
+    made->rhat_rank = rhat_of_halves(&w->halves, w->means);
     made->rhat = larger(made->rhat_rank, made->rhat_folded);
-    made->ess_bulk = split_ess(w);
+    made->ess_bulk = ess_of_halves(w);
     made->ess_tail =
         smaller(quantile_ess(draws, chains, n, 0.05, w), quantile_ess(draws, chains, n, 0.95, w));
-    split(draws, chains, n, &w->halves);
-    made->ess_mean = split_ess(w);
+    halve(draws, chains, n, &w->halves);
+    made->ess_mean = ess_of_halves(w);
     made->mcse_mean = made->sd / sqrt(made->ess_mean);
 }
 

@@ -1,4 +1,4 @@
-/* diagnostics.h - have chains converged, and how much are their draws worth?
+/* convergence.h - have chains converged, and how much are their draws worth?
  *
  * Rank-normalised split R-hat, bulk and tail effective sample size (ESS), and the Monte Carlo
  * standard error (MCSE) of the mean: A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C.
@@ -38,16 +38,16 @@ static inline double phl_convergence_rhat(const phl_convergence *convergence)
 
 /* Is a chain of so many draws compared with others, the longest of which has `longest`?  One that
  * lags far behind must not cut them short. */
-static inline bool phl_chain_is_compared(uint64_t draws, uint64_t longest)
+static inline bool phl_convergence_compares(uint64_t draws, uint64_t longest)
 {
     return draws > 0 && draws >= longest - longest / 2;
 }
 
 /* Quantile p of values sorted ascending, n >= 1, interpolated linearly (R's type 7). */
-double phl_quantile_sorted(const double *sorted, size_t n, double p);
-void phl_sort_values(double *values, size_t n);
+double phl_convergence_quantile(const double *sorted, size_t n, double p);
+void phl_convergence_sort(double *values, size_t n);
 
 /* The x for which a standard normal variable is below it with probability p; 0 < p < 1. */
-double phl_normal_quantile(double p);
+double phl_convergence_normal_quantile(double p);
 
 #endif

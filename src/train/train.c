@@ -19,7 +19,7 @@ static phl_status check_weights(const phl_forest *forest, phl_error *error)
     if (forest->tree_weight == NULL) {
         return PHL_OK;
     }
-    phl_status status = phl_count_occurrences(forest, NULL, &times, error);
+    phl_status status = phl_index_occurrences(forest, NULL, &times, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -83,10 +83,10 @@ static int compare_turns(const void *a, const void *b)
                               : (x->task > y->task) - (x->task < y->task);
 }
 
-static phl_status run_block(size_t block, size_t begin, size_t end, int worker, void *context,
+static phl_status run_chunk(size_t chunk, size_t begin, size_t end, int worker, void *context,
                             phl_error *error)
 {
-    (void)block;
+    (void)chunk;
     (void)worker;
     const struct turn *turns = context;
     phl_status status = PHL_OK;
@@ -113,10 +113,10 @@ static phl_status run_tasks(phl_training *training, phl_error *error)
         const phl_forest *forest = training->tasks[i].data->forest;
         turns[i] = (struct turn){forest->n_subtrees + forest->n_links, &training->tasks[i]};
     }
-    if (phl_thread_count(threads) > 1) {
+    if (phl_parallel_threads(threads) > 1) {
         qsort(turns, n, sizeof *turns, compare_turns);
     }
-    phl_status status = phl_parallel_blocks(n, 1, threads, run_block, turns, NULL, NULL, error);
+    phl_status status = phl_parallel_chunks(n, 1, threads, run_chunk, turns, NULL, NULL, error);
     phl_free(turns);
     return status;
 }
@@ -145,7 +145,7 @@ static phl_status prepare_class(phl_training *training, phl_class_data *data, ph
                                   &data->index, error);
     }
     if (status == PHL_OK) {
-        status = phl_map_labels(data->forest, &forest->labels, &data->label_row, error);
+        status = phl_index_map_labels(data->forest, &forest->labels, &data->label_row, error);
     }
     return status;
 }

@@ -57,7 +57,7 @@ static double measure(const phl_task *chains, size_t n_chains, uint64_t warm, si
         longest = length[c] > longest ? length[c] : longest;
     }
     for (size_t c = 0; c < n_chains; c++) {
-        if (phl_chain_is_compared(length[c], longest)) {
+        if (phl_convergence_compares(length[c], longest)) {
             least = length[c] < least ? length[c] : least;
             compared++;
         }
@@ -70,7 +70,7 @@ static double measure(const phl_task *chains, size_t n_chains, uint64_t warm, si
         return (double)NAN;
     }
     for (size_t c = 0, at = 0; c < n_chains; c++) {
-        if (phl_chain_is_compared(length[c], longest)) {
+        if (phl_convergence_compares(length[c], longest)) {
             copy_draws(&chains[c], warm, least, draws + at);
             at += least;
         }

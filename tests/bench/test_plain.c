@@ -147,7 +147,7 @@ static void pair_make(pair *both, const phl_forest *forest, uint32_t states)
     phl_train_options_resolve(&both->options);
     must(phl_index_create(forest, phl_forest_max_slot(forest), false, &both->p.index, error));
     must(phl_slot_pairs_create(both->p.index, both->options.slot_support, &both->p.pairs, error));
-    must(phl_map_labels(forest, &forest->labels, &both->p.label_row, error));
+    must(phl_index_map_labels(forest, &forest->labels, &both->p.label_row, error));
     both->trees = plain_trees_create(forest, 0, true, both->p.label_row, both->labels);
 }
 

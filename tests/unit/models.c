@@ -120,7 +120,7 @@ prepared prepare(const phl_forest *forest, const phl_alphabet *labels, const phl
 {
     prepared p = {.forest = forest, .params = params};
     must(phl_index_create(forest, params->slots, params->kind == PHL_TD, &p.index, error));
-    must(phl_map_labels(forest, labels, &p.label_row, error));
+    must(phl_index_map_labels(forest, labels, &p.label_row, error));
     must(phl_slot_pairs_create(p.index, 0.0, &p.pairs, error));
     must(phl_upward_create(p.index, params, p.label_row, &p.upward, error));
     must(phl_upward_run(p.upward, threads, error));

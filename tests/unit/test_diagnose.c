@@ -15,7 +15,7 @@ static double noise(uint32_t chain, uint64_t iteration, uint64_t purpose)
 {
     phl_rng rng;
     phl_rng_init(&rng, 42, 0x6469616e, purpose, chain, iteration);
-    return phl_normal_quantile(phl_rng_uniform(&rng));
+    return phl_convergence_normal_quantile(phl_rng_uniform(&rng));
 }
 
 static phl_train_options sampled(size_t iterations, size_t warmup, bool soft)

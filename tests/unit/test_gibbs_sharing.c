@@ -349,7 +349,7 @@ static void consistency(void **state)
         phl_slot_pairs *pairs = NULL;
         must(phl_index_create(forest, forest->max_slot, false, &index, error));
         must(phl_slot_pairs_create(index, support, &pairs, error));
-        must(phl_map_labels(forest, &forest->labels, &label_row, error));
+        must(phl_index_map_labels(forest, &forest->labels, &label_row, error));
         must(phl_gibbs_create(pairs, label_row, states,
                               (uint32_t)forest->labels.count + random_below(&rng, 3), NULL, 0,
                               &options, &gibbs, error));
@@ -406,7 +406,7 @@ static setup set_up(phl_forest *forest, double support, const phl_gibbs_options 
     setup made = {.forest = forest};
     must(phl_index_create(forest, forest->max_slot + 1, false, &made.index, error));
     must(phl_slot_pairs_create(made.index, support, &made.pairs, error));
-    must(phl_map_labels(forest, &forest->labels, &made.label_row, error));
+    must(phl_index_map_labels(forest, &forest->labels, &made.label_row, error));
     must(phl_gibbs_create(made.pairs, made.label_row, states, (uint32_t)forest->labels.count + 2,
                           NULL, 0, options, &made.gibbs, error));
     return made;

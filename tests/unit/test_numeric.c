@@ -25,10 +25,10 @@ static void test_sums(void **state)
             exact += values[i];
             magnitude += fabs(values[i]);
         }
-        for (size_t begin = 0; begin < count; begin += PHL_BLOCK_SIZE) {
+        for (size_t begin = 0; begin < count; begin += PHL_CHUNK_SIZE) {
             size_t left = count - begin;
             partials[blocks++] =
-                phl_sum_block(values + begin, left < PHL_BLOCK_SIZE ? left : PHL_BLOCK_SIZE);
+                phl_sum_chunk(values + begin, left < PHL_CHUNK_SIZE ? left : PHL_CHUNK_SIZE);
         }
         check_ulps(phl_sum(values, count), phl_sum_partials(partials, blocks), 0);
         assert_true(fabs(phl_sum(values, count) - (double)exact) <= 1e-13 * magnitude);
@@ -36,7 +36,7 @@ static void test_sums(void **state)
     check_ulps(phl_sum(NULL, 0), 0, 0);
     /* the order of addition itself, on numbers for which every other order differs */
     const double mixed[7] = {1e16, 1, -1e16, 3, 1, 0.7, 1e-3};
-    check_ulps(phl_sum_block(mixed, 7), ((1e16 + 1) + (1 + 0.7)) + ((-1e16 + 1e-3) + 3), 0);
+    check_ulps(phl_sum_chunk(mixed, 7), ((1e16 + 1) + (1 + 0.7)) + ((-1e16 + 1e-3) + 3), 0);
 }
 
 static void test_log_space(void **state)

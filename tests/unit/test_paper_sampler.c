@@ -64,7 +64,7 @@ static struct chain start_chain(phl_forest *forest, uint32_t states, uint32_t sl
                                 const phl_gibbs_options *options)
 {
     struct chain chain = {.forest = forest};
-    must(phl_map_labels(forest, &forest->labels, &chain.label_row, error));
+    must(phl_index_map_labels(forest, &forest->labels, &chain.label_row, error));
     must(phl_index_create(forest, slots, false, &chain.index, error));
     must(phl_slot_pairs_create(chain.index, 0.01, &chain.pairs, error));
     must(phl_paper_sampler_create(chain.pairs, chain.label_row, states,

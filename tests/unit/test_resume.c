@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "runs.h"
+#include "train/training.h"
 
 /* ---- Settings ------------------------------------------------------------------------------- */
 
@@ -560,6 +562,82 @@ static void test_damaged(void **state)
     phl_forest_free(forest);
 }
 
+/* A checkpoint that no training of these options makes. */
+struct foreign {
+    bool soft;           /* clustering is, that of the training is hard */
+    uint32_t slot, size; /* active slots of that number and size; 0: none */
+    size_t n_hidden;
+};
+
+static phl_status restore_foreign(struct phl_training *training, void *context, phl_error *error)
+{
+    const struct foreign *foreign = context;
+    phl_task *task = &training->tasks[0];
+    uint32_t states = training->options.states, block[8] = {0, 1};
+    double matrix[16] = {0};
+    phl_mode mode = {.slot = foreign->slot, .size = foreign->size};
+    mode.block = foreign->soft ? NULL : block;
+    mode.matrix = foreign->soft ? matrix : NULL;
+    phl_task_state *from = phl_alloc_zero(1, sizeof *from, error);
+    task->from = from;
+    from->iteration = 2;
+    from->alpha = from->alpha0 = 1;
+    from->log_lambda0 = phl_alloc_zero(states, sizeof *from->log_lambda0, error);
+    from->n_hidden = foreign->n_hidden;
+    from->hidden = phl_alloc_zero(from->n_hidden, sizeof *from->hidden, error);
+    phl_status status = phl_params_create(PHL_TF, states, training->forest->max_slot,
+                                          (uint32_t)training->forest->labels.count, &mode,
+                                          foreign->slot != 0, 0, &from->params, error);
+    if (status == PHL_OK) {
+        from->params->soft = foreign->soft;
+    }
+    return status;
+}
+
+static phl_status save_nothing(const struct phl_task *task, const phl_task_state *at, void *context,
+                               phl_error *error)
+{
+    (void)task;
+    (void)at;
+    (void)context;
+    (void)error;
+    return PHL_OK;
+}
+
+/* Refused in words, whoever made it. */
+static void test_foreign(void **state)
+{
+    (void)state;
+    static const struct {
+        phl_sampler sampler;
+        struct foreign foreign;
+        const char *said;
+    } cases[] = {
+        {PHL_SAMPLER_PAPER, {true, 0, 0, 9}, "the active slots of the checkpoint"},
+        {PHL_SAMPLER_PAPER, {true, 1, 2, 9}, "the active slots of the checkpoint"},
+        {PHL_SAMPLER_PAPER, {false, 3, 2, 9}, "the active slots of the checkpoint"},
+        {PHL_SAMPLER_PAPER, {false, 1, 2, 8}, "the hidden states of the checkpoint"},
+        {PHL_SAMPLER_BLOCKED, {true, 1, 2, 0}, "the active slots of the checkpoint"},
+        {PHL_SAMPLER_BLOCKED, {false, 3, 2, 0}, "the active slots of the checkpoint"},
+        {PHL_SAMPLER_BLOCKED, {false, 1, 2, 9}, "the hidden states of the checkpoint"},
+    };
+    phl_forest *forest = trees("(a (b) (a))\n(a (a) (b))\n(b (b) _ (a))\n"); /* slot 3: rare */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct foreign foreign = cases[i].foreign;
+        phl_train_options options = options_of(&settings[5]);
+        options.chains = 1;
+        options.slot_support = 0.5;
+        options.sampler = cases[i].sampler;
+        phl_keeper keeper = {.restore = restore_foreign, .save = save_nothing, .context = &foreign};
+        phl_run *run = NULL;
+        phl_error failure = {0};
+        assert_int_equal(phl_train_kept(forest, &options, NULL, 0, &keeper, &run, &failure),
+                         PHL_ERR_SYNTAX);
+        assert_non_null(strstr(failure.message, cases[i].said));
+    }
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -572,6 +650,7 @@ int main(void)
         cmocka_unit_test_setup(test_cancelled, start_empty),
         cmocka_unit_test_setup(test_trees, start_empty),
         cmocka_unit_test_setup(test_damaged, start_empty),
+        cmocka_unit_test(test_foreign),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -438,7 +438,7 @@ static void test_norms_and_total(void **unused)
         must(phl_upward_norms(upward, 1, error));
         assert_same_bits(upward->norm, world.p.upward->norm, forest->n_subtrees);
         double *times = NULL, sum = 0;
-        must(phl_count_occurrences(forest, NULL, &times, error));
+        must(phl_index_occurrences(forest, NULL, &times, error));
         for (size_t t = 0; t < forest->n_trees; t++) {
             sum += phl_tree_weight(forest, t) * phl_upward_tree(world.p.upward, t);
         }

@@ -1,4 +1,4 @@
-/* counts.c - posterior expectations of the sufficient statistics, once a distinct subtree.
+/* expected_counts.c - posterior expectations of the sufficient statistics, once a distinct subtree.
  *
  * Downward expectations are linear in the parent's posterior, so summed over occurrences they run
  * once a distinct subtree.  With O(j) = sum over occurrences of p(Q = j | labels) / beta(j),
