@@ -58,8 +58,11 @@ static phl_status fix_sizes(const phl_task *task, const phl_slot_pairs *pairs, u
             eligible = eligible || pairs->eligible[e] == i + 1;
         }
         if (!eligible && options->sizes[i] > 1 && task->chain == 0) {
-            phl_task_note(task, "lower " PHL_OPTION("train.slot_support") " to let it take part",
-                          "slot %zu is filled in too few nodes and stays inactive", i + 1);
+            phl_error note;
+            (void)phl_raise(&note, PHL_OK,
+                            "lower " PHL_OPTION("train.slot_support") " to let it take part",
+                            "slot %zu is filled in too few nodes and stays inactive", i + 1);
+            phl_task_note(task, &note);
         }
     }
     if (cells > (double)options->core_max) {
@@ -97,8 +100,11 @@ static phl_status check_slots(const phl_task *task, const phl_slot_pairs *pairs,
             (unsigned long long)options->core_max);
     }
     if (options->slots_max > pairs->n_eligible && task->training->slots_asked && task->chain == 0) {
-        phl_task_note(task, NULL, PHL_OPTION("train.slots_max") " %u: only %u slots can be active",
-                      options->slots_max, pairs->n_eligible);
+        phl_error note;
+        (void)phl_raise(&note, PHL_OK, NULL,
+                        PHL_OPTION("train.slots_max") " %u: only %u slots can be active",
+                        options->slots_max, pairs->n_eligible);
+        phl_task_note(task, &note);
     }
     return PHL_OK;
 }

@@ -1,6 +1,5 @@
 /* train_task.c - what every task of a training does: trace, progress, keeping draws and states. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,23 +106,20 @@ phl_status phl_task_add_draw(phl_task *task, const phl_draw *draw, phl_error *er
     return PHL_OK;
 }
 
-void phl_task_note(const phl_task *task, const char *remedy, const char *format, ...)
+void phl_task_note(const phl_task *task, const phl_error *note)
 {
     phl_training *training = task->training;
     const char *name = phl_run_class_name(training->run, task->class_index);
-    char text[400];
-    va_list arguments;
+    char prefix[160] = "";
     if (training->options.report == NULL) {
         return;
     }
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    phl_error note;
-    memset(&note, 0, sizeof note);
-    (void)phl_raise(&note, PHL_OK, remedy, "%s%s%s%s", name == NULL ? "" : "class ",
-                    name == NULL ? "" : name, name == NULL ? "" : ": ", text);
+    if (name != NULL) {
+        (void)phl_remedy(prefix, sizeof prefix, "class %.100s: ", name);
+    }
+    phl_error told = *note;
+    (void)snprintf(told.message, sizeof told.message, "%s%.400s", prefix, note->message);
     (void)pthread_mutex_lock(&training->lock);
-    training->options.report(&note, training->options.context);
+    training->options.report(&told, training->options.context);
     (void)pthread_mutex_unlock(&training->lock);
 }

@@ -119,8 +119,7 @@ phl_status phl_task_offer(phl_task *task, const phl_task_state *state, phl_error
 double phl_task_seconds(const phl_task *task);
 
 /* Tell the user something, with the class if there is one. */
-void phl_task_note(const phl_task *task, const char *remedy, const char *format, ...)
-    PHL_PRINTF(3, 4);
+void phl_task_note(const phl_task *task, const phl_error *note);
 
 phl_status phl_task_run_em(phl_task *task, phl_error *error);
 phl_status phl_task_run_gibbs(phl_task *task, phl_error *error);
