@@ -2,8 +2,7 @@
 """tools/coverage.py BUILD - which lines of the library and the command line the tests have run.
 
 BUILD is a meson folder configured with -Db_coverage=true in which tests were run.  Prints the lines
-of each folder and of all, files that are far behind, and exits with 1 if a folder lies below LEAST
-percent.  Lines of headers belong to the folder of the header.  Needs gcov, which comes with gcc.
+of each folder and of all, the files that lie below LEAST percent, and exits with 1 if a folder does.  Lines of headers belong to the folder of the header.  Needs gcov, which comes with gcc.
 """
 import collections
 import concurrent.futures
@@ -31,7 +30,7 @@ def counted(path):
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
 
 
-def lines(build):
+def lines(build, root):
     """{file below the root: {line: was it run}} of all files that were compiled."""
     found = collections.defaultdict(dict)
     paths = glob.glob(os.path.join(os.path.abspath(build), "**", "*.gcno"), recursive=True)
@@ -40,7 +39,7 @@ def lines(build):
             for report in reports:
                 for file in report["files"]:
                     place = os.path.join(report["current_working_directory"], file["file"])
-                    name = os.path.relpath(os.path.realpath(place), ROOT)
+                    name = os.path.relpath(os.path.realpath(place), os.path.realpath(root))
                     if name.startswith(PARTS):
                         seen = found[name]
                         for line in file["lines"]:
@@ -52,25 +51,28 @@ def lines(build):
 def percent(files):
     run = sum(sum(seen.values()) for seen in files)
     total = sum(len(seen) for seen in files)
-    return 100.0 * run / total if total else 0.0, run, total
+    return (100.0 * run / total if total else 0.0), total
 
 
-def report(build):
+def report(build, root=ROOT):
     """(good, text) of each folder, and of all together."""
-    found = lines(build)
+    found = lines(build, root)
     folders = collections.defaultdict(list)
     for name, seen in found.items():
         folders[os.path.dirname(name)].append(seen)
     results = []
     for folder, files in sorted(folders.items()):
-        share, run, total = percent(files)
+        share, total = percent(files)
         results.append((share >= LEAST, f"coverage of {folder}: {share:.1f} % of {total} lines"))
-    share, run, total = percent(found.values())
+    share, total = percent(found.values())
     results.append((bool(total), f"coverage of all: {share:.1f} % of {total} lines"))
-    behind = sorted((percent([seen])[0], name) for name, seen in found.items())
-    results += [(True, f"coverage of {name}: {share:.1f} %") for share, name in behind
-                if share < LEAST]
     return results
+
+
+def behind(build, root=ROOT):
+    """Share and name of each file that lies below LEAST, the worst first."""
+    shares = sorted((percent([seen])[0], name) for name, seen in lines(build, root).items())
+    return [(share, name) for share, name in shares if share < LEAST]
 
 
 def main():
@@ -80,6 +82,8 @@ def main():
     results = report(sys.argv[1])
     for good, text in results:
         print(text + ("" if good else f", expected {LEAST:.0f} %"))
+    for share, name in behind(sys.argv[1]):
+        print(f"  {name}: {share:.1f} %")
     return 0 if all(good for good, _ in results) else 1
 
 

@@ -149,8 +149,8 @@ static void test_weights(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n"
-        "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n",
+        ("{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n"
+         "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n"),
         "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1.5e308}\n",
         "{\"label\":[\"a\"],\"parent\":[-1],\"weight\":1.1e100}\n",
     };
