@@ -13,7 +13,7 @@
 enum { CLASSES_SHOWN = 40, SLOTS_SHOWN = 8, NAME_SHOWN = 40 };
 
 typedef struct stats_report {
-    phl_stats stats;
+    phl_stats *stats;
     phl_read_summary summary;
     char fingerprint[33];
     uint64_t internal; /* nodes with children */
@@ -44,7 +44,7 @@ static void print_count(const char *what, uint64_t count)
 
 static void print_totals(const stats_report *report)
 {
-    const phl_stats *s = &report->stats;
+    const phl_stats *s = report->stats;
     char a[NUMBER_SIZE], b[NUMBER_SIZE], text[200];
     print_count("trees", s->trees);
     if (report->summary.skipped) {
@@ -81,7 +81,7 @@ static void print_totals(const stats_report *report)
 
 static void print_classes(const stats_report *report)
 {
-    const phl_stats *s = &report->stats;
+    const phl_stats *s = report->stats;
     size_t shown = s->n_classes > CLASSES_SHOWN ? CLASSES_SHOWN : s->n_classes;
     size_t named = s->n_classes;
     char name[TABLE_CELL], trees[NUMBER_SIZE], share[NUMBER_SIZE], nodes[NUMBER_SIZE];
@@ -119,7 +119,7 @@ static void print_classes(const stats_report *report)
 /* One line a slot at first, then one for 9-16, 17-32 and so on: slots thin out quickly. */
 static void print_slots(const stats_report *report)
 {
-    const phl_stats *s = &report->stats;
+    const phl_stats *s = report->stats;
     char slots[64], filled[NUMBER_SIZE], share[NUMBER_SIZE];
     text_table table;
     if (report->internal == 0) {
@@ -182,7 +182,7 @@ static void json_spreads(json_writer *json, const phl_stats *s)
 
 static void json_lists(json_writer *json, const stats_report *report)
 {
-    const phl_stats *s = &report->stats;
+    const phl_stats *s = report->stats;
     json_out_key(json, "slots");
     json_out_open(json, '[', false);
     for (uint32_t slot = 1; slot <= s->max_slot && report->internal; slot++) {
@@ -210,7 +210,7 @@ static void json_lists(json_writer *json, const stats_report *report)
 
 static void print_json(const stats_report *report)
 {
-    const phl_stats *s = &report->stats;
+    const phl_stats *s = report->stats;
     json_writer json;
     json_out_begin(&json, stdout);
     json_out_open(&json, '{', false);
@@ -255,7 +255,7 @@ static int run(const cli_arguments *parsed)
         status = phl_forest_fingerprint(forest, false, report.fingerprint, &error);
     }
     if (status == PHL_OK) {
-        phl_stats *s = &report.stats;
+        phl_stats *s = report.stats;
         report.internal = s->nodes - s->leaves;
         if (s->n_classes) {
             qsort(s->classes, s->n_classes, sizeof *s->classes, compare_classes);
@@ -270,7 +270,7 @@ static int run(const cli_arguments *parsed)
     } else {
         code = library_error(parsed->command, &error);
     }
-    phl_stats_clear(&report.stats);
+    phl_stats_free(report.stats);
     phl_forest_free(forest);
     return code;
 }

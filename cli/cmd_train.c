@@ -54,17 +54,17 @@ static int check_output(const cli_arguments *parsed)
 static int note_many_states(const cli_arguments *parsed, const phl_forest *forest,
                             const training *how)
 {
-    phl_stats stats = {0};
+    phl_stats *stats = NULL;
     phl_error error = {0};
     char nodes[80];
     if (phl_stats_compute(forest, &stats, &error) != PHL_OK) {
         return library_error(parsed->command, &error);
     }
-    uint64_t fewest = stats.nodes;
-    for (size_t i = 0; i < stats.n_classes && how->options.per_class; i++) {
-        fewest = stats.classes[i].nodes < fewest ? stats.classes[i].nodes : fewest;
+    uint64_t fewest = stats->nodes;
+    for (size_t i = 0; i < stats->n_classes && how->options.per_class; i++) {
+        fewest = stats->classes[i].nodes < fewest ? stats->classes[i].nodes : fewest;
     }
-    phl_stats_clear(&stats);
+    phl_stats_free(stats);
     if (how->options.states > fewest && fewest) {
         number_of(fewest, "node", "nodes", nodes, sizeof nodes);
         terminal_message("note: there %s %s%s, too few to learn %u states from",

@@ -75,7 +75,8 @@ typedef enum phl_status {
 } phl_status;
 
 /* What went wrong, why, and what to do about it.  A plain struct with room of its own, so that it
- * can be filled when memory is used up.  Strings are always terminated; long ones are cut. */
+ * can be filled when memory is used up.  Strings are always terminated; long ones are cut.  Frozen.
+ */
 typedef struct phl_error {
     phl_status status;
     char message[640]; /* cause: what was found, what was expected */
@@ -191,7 +192,7 @@ PHL_API void phl_forest_free(phl_forest *forest);
 #define PHL_UNKNOWN (-1) /* label of a node whose label is not known */
 #define PHL_NO_CLASS (-1)
 
-/* A child of an internal node. */
+/* A child of an internal node.  Frozen. */
 typedef struct phl_link {
     uint32_t slot;  /* 1-based */
     uint32_t child; /* distinct subtree */
@@ -230,6 +231,8 @@ PHL_API int64_t phl_subtree_multiplicity(const phl_forest *forest, uint32_t subt
 
 /* Walk one tree node by node in pre-order, without recursion. */
 typedef struct phl_walk phl_walk;
+
+/* A node on the way.  Frozen. */
 typedef struct phl_visit {
     size_t node;      /* 0-based number in pre-order */
     size_t parent;    /* number of the parent; SIZE_MAX at the root */
@@ -319,6 +322,7 @@ typedef struct phl_read_options {
     void *context; /* for both callbacks */
 } phl_read_options;
 
+/* What was read.  Frozen. */
 typedef struct phl_read_summary {
     uint64_t files;
     uint64_t trees;   /* that entered the forest */
@@ -330,8 +334,8 @@ typedef struct phl_read_summary {
 PHL_API void phl_read_options_init_sized(phl_read_options *options, size_t size);
 
 /* Read files and folders ("-" is standard input) into one forest.  A folder stands for every file
- * below it whose name has a known ending, in order of name; what of that cannot be read is an error,
- * or a bad tree (skip_bad).  `summary` may be NULL. */
+ * below it whose name has a known ending, in order of name; what of that cannot be read is an
+ * error, or a bad tree (skip_bad).  `summary` may be NULL. */
 PHL_API phl_status phl_forest_read(const char *const *paths, size_t n_paths,
                                    const phl_read_options *options, phl_forest **forest,
                                    phl_read_summary *summary, phl_error *error);
@@ -404,6 +408,7 @@ PHL_API void phl_free(void *memory);
  * 8. Statistics
  * ------------------------------------------------------------------------------------------- */
 
+/* Of one class.  Frozen. */
 typedef struct phl_class_stats {
     const char *name; /* NULL: trees without class; borrowed from the forest */
     uint64_t trees;
@@ -431,8 +436,8 @@ typedef struct phl_stats {
     uint64_t ambiguous_trees;  /* trees that are one of those */
 } phl_stats;
 
-PHL_API phl_status phl_stats_compute(const phl_forest *forest, phl_stats *stats, phl_error *error);
-PHL_API void phl_stats_clear(phl_stats *stats);
+PHL_API phl_status phl_stats_compute(const phl_forest *forest, phl_stats **stats, phl_error *error);
+PHL_API void phl_stats_free(phl_stats *stats);
 
 /* ---------------------------------------------------------------------------------------------
  * 9. Generators

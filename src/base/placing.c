@@ -135,7 +135,7 @@ static phl_status find_target(phl_placing *placing, struct stat *known, phl_erro
     if (errno != ENOENT) {
         return raise_errno(placing, errno, error);
     }
-    if (lstat(placing->name, &link) == 0) {
+    if (lstat(placing->name, &link) == 0 && S_ISLNK(link.st_mode)) {
         return phl_raise_at(error, PHL_ERR_WRITE, position, "give the name of the file itself",
                             "cannot write: it is a link to a file that is not there");
     }

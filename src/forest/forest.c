@@ -10,10 +10,12 @@ void phl_forest_free(phl_forest *forest)
     if (forest == NULL) {
         return;
     }
-    phl_alphabet_clear(&forest->labels);
-    phl_alphabet_clear(&forest->classes);
-    phl_alphabet_clear(&forest->files);
-    phl_alphabet_clear(&forest->ids);
+    if (!forest->borrows_names) {
+        phl_alphabet_clear(&forest->labels);
+        phl_alphabet_clear(&forest->classes);
+        phl_alphabet_clear(&forest->files);
+        phl_alphabet_clear(&forest->ids);
+    }
     phl_free(forest->label);
     phl_free(forest->leaf_slot);
     phl_free(forest->first_link);

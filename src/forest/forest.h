@@ -14,6 +14,7 @@ struct phl_forest {
     phl_alphabet classes;
     phl_alphabet files; /* sources of trees */
     phl_alphabet ids;   /* ids of trees */
+    bool borrows_names; /* the alphabets are another forest's (forest_cut.h) */
     bool shared;
     uint32_t max_slot;
 

@@ -240,12 +240,8 @@ static phl_status count_class_nodes(const phl_forest *forest, phl_stats *stats, 
     return PHL_OK;
 }
 
-phl_status phl_stats_compute(const phl_forest *forest, phl_stats *stats, phl_error *error)
+static phl_status fill_stats(const phl_forest *forest, phl_stats *stats, phl_error *error)
 {
-    phl_status status = PHL_ERR_MEMORY;
-    struct root *roots = NULL;
-    size_t n_roots = 0;
-    memset(stats, 0, sizeof *stats);
     stats->trees = forest->n_trees;
     stats->subtrees = forest->n_subtrees;
     stats->subtree_links = forest->n_links;
@@ -253,19 +249,18 @@ phl_status phl_stats_compute(const phl_forest *forest, phl_stats *stats, phl_err
     stats->max_slot = forest->max_slot;
     stats->n_classes = forest->classes.count + 1;
     stats->slot_filled = phl_alloc_zero(forest->max_slot, sizeof *stats->slot_filled, error);
-    if (stats->slot_filled == NULL) {
-        goto out;
-    }
     stats->classes = phl_alloc_zero(stats->n_classes, sizeof *stats->classes, error);
-    if (stats->classes == NULL) {
-        goto out;
+    if (stats->slot_filled == NULL || stats->classes == NULL) {
+        return PHL_ERR_MEMORY;
     }
     for (size_t i = 0; i < forest->classes.count; i++) {
         stats->classes[i].name = phl_alphabet_name(&forest->classes, i);
     }
     count_nodes(forest, stats);
     sum_trees(forest, stats);
-    status = count_pairs(forest, stats, error);
+    struct root *roots = NULL;
+    size_t n_roots = 0;
+    phl_status status = count_pairs(forest, stats, error);
     if (status == PHL_OK) {
         status = count_class_nodes(forest, stats, error);
     }
@@ -275,21 +270,31 @@ phl_status phl_stats_compute(const phl_forest *forest, phl_stats *stats, phl_err
     if (status == PHL_OK) {
         measure_sizes_of_trees(roots, n_roots, stats);
         count_ambiguous(roots, n_roots, stats);
+        if (stats->classes[stats->n_classes - 1].trees == 0) {
+            stats->n_classes--; /* no tree without a class: no entry for them */
+        }
     }
-    if (status == PHL_OK && stats->classes[stats->n_classes - 1].trees == 0) {
-        stats->n_classes--; /* no tree without a class: no entry for them */
-    }
-out:
     phl_free(roots);
-    if (status != PHL_OK) {
-        phl_stats_clear(stats);
-    }
     return status;
 }
 
-void phl_stats_clear(phl_stats *stats)
+phl_status phl_stats_compute(const phl_forest *forest, phl_stats **stats, phl_error *error)
 {
-    phl_free(stats->slot_filled);
-    phl_free(stats->classes);
-    memset(stats, 0, sizeof *stats);
+    phl_stats *made = phl_alloc_zero(1, sizeof *made, error);
+    phl_status status = made == NULL ? PHL_ERR_MEMORY : fill_stats(forest, made, error);
+    if (status != PHL_OK) {
+        phl_stats_free(made);
+        return status;
+    }
+    *stats = made;
+    return PHL_OK;
+}
+
+void phl_stats_free(phl_stats *stats)
+{
+    if (stats != NULL) {
+        phl_free(stats->slot_filled);
+        phl_free(stats->classes);
+        phl_free(stats);
+    }
 }

@@ -370,7 +370,7 @@ static phl_status read_all(phl_forest_reader *reader, phl_forest **forest,
     phl_status status = read_on(reader, SIZE_MAX, SIZE_MAX) != PHL_OK
                             ? tell_failure(reader, error)
                             : phl_builder_finish(reader->builder, forest, error);
-    if (summary != NULL) {
+    if (status == PHL_OK && summary != NULL) {
         phl_forest_reader_summary(reader, summary);
     }
     phl_forest_reader_free(reader);

@@ -229,15 +229,17 @@ phl_status phl_forest_write_memory(const phl_forest *forest, const phl_write_opt
     if (status == PHL_OK) {
         status = write_stream(&writer, driver, error);
     }
+    char *made = NULL;
+    size_t length = 0;
     if (status == PHL_OK) {
-        /* An empty forest is an empty text, not NULL. */
-        status = phl_output_write(writer.output, "", 0, error);
-        *text = phl_output_take(writer.output, size);
-        if (*text == NULL) {
-            *text = phl_copy_text("", 0, error);
-            status = *text == NULL ? PHL_ERR_MEMORY : PHL_OK;
-        }
+        made = phl_output_take(writer.output, &length);
+        made = made != NULL ? made : phl_copy_text("", 0, error); /* an empty forest */
+        status = made == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     end(&writer);
+    if (status == PHL_OK) {
+        *text = made;
+        *size = length;
+    }
     return status;
 }

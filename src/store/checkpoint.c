@@ -28,7 +28,7 @@ static phl_status write_flat(const phl_database *database, sqlite3_stmt *insert,
 }
 
 phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *insert, int64_t owner,
-                                const phl_task_state *state, phl_error *error)
+                                const phl_train_task_state *state, phl_error *error)
 {
     uint64_t counts[COUNTS] = {state->iteration, state->kept, state->params->soft};
     double reals[REALS] = {state->alpha, state->alpha0, state->previous};
@@ -62,7 +62,7 @@ static phl_status read_flat(const phl_database *database, const phl_directory *d
 
 /* The arrays that not every learner has. */
 static phl_status read_optional(const phl_database *database, const phl_directory *directory,
-                                int64_t owner, uint32_t states, phl_task_state *state,
+                                int64_t owner, uint32_t states, phl_train_task_state *state,
                                 phl_error *error)
 {
     const phl_entry *base = phl_directory_find(directory, owner, "log_lambda0", 0);
@@ -86,8 +86,8 @@ static phl_status read_optional(const phl_database *database, const phl_director
 }
 
 phl_status phl_checkpoint_read(const phl_database *database, const phl_directory *directory,
-                               int64_t owner, const phl_draw_kind *kind, phl_task_state **state,
-                               phl_error *error)
+                               int64_t owner, const phl_draw_kind *kind,
+                               phl_train_task_state **state, phl_error *error)
 {
     size_t count = 0;
     uint64_t counts[COUNTS];
@@ -96,7 +96,7 @@ phl_status phl_checkpoint_read(const phl_database *database, const phl_directory
     if (phl_directory_owner(directory, owner, &count) == NULL) {
         return PHL_OK;
     }
-    phl_task_state *made = phl_alloc_zero(1, sizeof *made, error);
+    phl_train_task_state *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
@@ -119,7 +119,7 @@ phl_status phl_checkpoint_read(const phl_database *database, const phl_directory
         status = read_optional(database, directory, owner, kind->states, made, error);
     }
     if (status != PHL_OK) {
-        phl_task_state_clear(made);
+        phl_train_task_state_clear(made);
         phl_free(made);
         return status;
     }

@@ -23,12 +23,12 @@ static inline int64_t phl_checkpoint_owner(size_t class_index, size_t chain)
     "INSERT INTO checkpoint (class, chain, name, slot, part, dtype, shape, checksum, data) "       \
     "VALUES (?8 >> 32, ?8 & 4294967295, ?1, ?7, ?2, ?3, ?4, ?5, ?6)"
 phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *insert, int64_t owner,
-                                const phl_task_state *state, phl_error *error);
+                                const phl_train_task_state *state, phl_error *error);
 
 /* The state of a task; *state is NULL when there is none. */
 phl_status phl_checkpoint_read(const phl_database *database, const phl_directory *directory,
-                               int64_t owner, const phl_draw_kind *kind, phl_task_state **state,
-                               phl_error *error);
+                               int64_t owner, const phl_draw_kind *kind,
+                               phl_train_task_state **state, phl_error *error);
 
 /* ---- The keeper: run_train.c ----------------------------------------------------------------- */
 
@@ -42,13 +42,14 @@ typedef struct phl_run_writer {
     sqlite3_stmt *digested[PHL_SCHEMA_TABLES]; /* rows that are new or go, of tables that change */
     int64_t n_traces, n_models;                /* rows in the file */
     phl_digest digests[PHL_SECTIONS];          /* as they stand in the file */
+    double synced_at;                          /* seconds of the training, to the disk */
 } phl_run_writer;
 
 /* Go on with an existing file, whose lock the writer holds. */
 phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error);
 /* A phl_keeper's save; the context is a writer. */
-phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state, void *context,
-                               phl_error *error);
+phl_status phl_run_writer_save(const phl_train_task *task, const phl_train_task_state *state,
+                               void *context, phl_error *error);
 /* The run as it came out, in order, and the write-ahead log folded into the one file. */
 phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl_error *error);
 /* Fine at any time; gives the lock back. */

@@ -76,6 +76,10 @@ phl_status phl_forest_store(const phl_database *database, const phl_forest *fore
 /* NULL when the run holds none.  Whatever the bytes are, the forest is sound or refused. */
 phl_status phl_forest_load(phl_database *database, phl_forest **forest, phl_error *error);
 
+/* Is what has been written a run that phl_run_open would take?  Asked before the transaction ends.
+ * PHL_ERR_INTERNAL if not. */
+phl_status phl_run_open_check(phl_database *database, phl_error *error);
+
 /* Load the forest of the run in `path` into run->forest; phl_run_open leaves it out, because only
  * resuming needs it. */
 phl_status phl_run_load_forest(phl_run *run, const char *path, phl_error *error);

@@ -58,8 +58,8 @@ static uint32_t parse_size(const char *text)
     return number < UINT32_MAX ? (uint32_t)number : 0;
 }
 
-static phl_status take_fact(struct gathered *gathered, const char *key, const char *value,
-                            phl_error *error)
+static phl_status take_fact(const phl_database *database, struct gathered *gathered,
+                            const char *key, const char *value, phl_error *error)
 {
     if (strcmp(key, PHL_KEY_MODEL) == 0) {
         gathered->kind = phl_kind_find(value);
@@ -72,6 +72,9 @@ static phl_status take_fact(struct gathered *gathered, const char *key, const ch
     }
     if (phl_key_is_reserved(key)) {
         return PHL_OK;
+    }
+    if (gathered->n_meta > 0 && strcmp(gathered->meta[gathered->n_meta - 1].key, key) >= 0) {
+        return phl_database_damaged(database, error, "its facts are out of order");
     }
     phl_status status = phl_grow(&gathered->meta, &gathered->meta_capacity, gathered->n_meta + 1,
                                  sizeof *gathered->meta, error);
@@ -100,7 +103,7 @@ static phl_status read_meta(phl_database *database, struct gathered *gathered, p
             status = phl_column_text(database, select, 1, false, &value, &length, error);
         }
         if (status == PHL_OK) {
-            status = take_fact(gathered, key, value, error);
+            status = take_fact(database, gathered, key, value, error);
         }
     }
     (void)sqlite3_finalize(select);
@@ -225,7 +228,7 @@ static phl_status read_classes(phl_database *database, struct gathered *gathered
     return status;
 }
 
-static phl_status make_run(const struct gathered *gathered, phl_run **run, phl_error *error)
+static phl_status make_run(struct gathered *gathered, phl_run **run, phl_error *error)
 {
     phl_status status =
         phl_run_create(gathered->kind, gathered->states, gathered->slots, &gathered->labels,
@@ -237,8 +240,12 @@ static phl_status make_run(const struct gathered *gathered, phl_run **run, phl_e
         model->iterations = gathered->rows[i].iterations;
         model->stop_reason = gathered->rows[i].stop_reason;
     }
-    for (size_t i = 0; status == PHL_OK && i < gathered->n_meta; i++) {
-        status = phl_run_set_meta(*run, gathered->meta[i].key, gathered->meta[i].value, error);
+    if (status == PHL_OK) { /* the run's now */
+        (*run)->meta = gathered->meta;
+        (*run)->n_meta = gathered->n_meta;
+        (*run)->meta_capacity = gathered->meta_capacity;
+        gathered->meta = NULL;
+        gathered->n_meta = gathered->meta_capacity = 0;
     }
     return status;
 }
@@ -247,7 +254,7 @@ static phl_status make_run(const struct gathered *gathered, phl_run **run, phl_e
  * Draws and traces
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t id,
+static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t id, bool keep,
                             const phl_directory *directory, phl_run *run, phl_error *error)
 {
     phl_draw draw = {0};
@@ -288,12 +295,16 @@ static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t
     if (status != PHL_OK) {
         return status;
     }
+    if (!keep) {
+        phl_params_free(draw.params);
+        return PHL_OK;
+    }
     draw.chain = (uint32_t)chain;
     draw.iteration = (uint64_t)iteration;
     return phl_model_add_draw(&run->models[class_index], &draw, error);
 }
 
-static phl_status read_draws(phl_database *database, phl_run *run, phl_error *error)
+static phl_status read_draws(phl_database *database, bool keep, phl_run *run, phl_error *error)
 {
     phl_directory directory;
     sqlite3_stmt *select = NULL;
@@ -306,7 +317,7 @@ static phl_status read_draws(phl_database *database, phl_run *run, phl_error *er
          status == PHL_OK &&
          (status = phl_database_step(database, select, &row, error)) == PHL_OK && row;
          id++) {
-        status = read_draw(database, select, id, &directory, run, error);
+        status = read_draw(database, select, id, keep, &directory, run, error);
     }
     (void)sqlite3_finalize(select);
     phl_directory_clear(&directory);
@@ -426,7 +437,8 @@ static phl_status read_options(phl_run *run, phl_error *error)
     return status == PHL_ERR_MEMORY ? status : PHL_OK;
 }
 
-static phl_status read_run(phl_database *database, phl_run **run, phl_error *error)
+/* Everything; draws are read but not kept unless `keep`. */
+static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl_error *error)
 {
     struct gathered gathered;
     memset(&gathered, 0, sizeof gathered);
@@ -454,7 +466,7 @@ static phl_status read_run(phl_database *database, phl_run **run, phl_error *err
         status = read_options(*run, error);
     }
     if (status == PHL_OK) {
-        status = read_draws(database, *run, error);
+        status = read_draws(database, keep, *run, error);
     }
     return status == PHL_OK ? read_trace(database, *run, error) : status;
 }
@@ -465,7 +477,7 @@ phl_status phl_run_open(const char *path, phl_run **run, phl_error *error)
     phl_run *made = NULL;
     phl_status status = phl_database_open(path, &database, error);
     if (status == PHL_OK) {
-        status = read_run(&database, &made, error);
+        status = read_run(&database, true, &made, error);
     }
     phl_database_close(&database);
     if (status != PHL_OK) {
@@ -474,6 +486,22 @@ phl_status phl_run_open(const char *path, phl_run **run, phl_error *error)
     }
     *run = made;
     return PHL_OK;
+}
+
+phl_status phl_run_open_check(phl_database *database, phl_error *error)
+{
+    phl_run *run = NULL;
+    phl_error refusal = {0};
+    phl_status status = read_run(database, false, &run, &refusal);
+    phl_run_free(run);
+    if (status == PHL_ERR_SYNTAX) {
+        return phl_raise(error, PHL_ERR_INTERNAL, "please report this",
+                         "what was trained could not be read again: %s", refusal.message);
+    }
+    if (status != PHL_OK && error != NULL) {
+        *error = refusal;
+    }
+    return status;
 }
 
 phl_status phl_run_load_forest(phl_run *run, const char *path, phl_error *error)

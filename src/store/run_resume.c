@@ -131,68 +131,100 @@ static bool is_finished(const phl_run *run)
  * Restoring
  * ------------------------------------------------------------------------------------------- */
 
-/* The trace of a task.  All of it is in the file. */
-static phl_status restore_trace(const phl_run *known, phl_task *task, phl_error *error)
-{
-    phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < known->n_trace; i++) {
-        const phl_trace_row *row = &known->trace[i];
-        if (row->class_index != task->class_index || row->chain != task->chain) {
-            continue;
-        }
-        status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
-                          sizeof *task->trace, error);
-        if (status == PHL_OK) {
-            task->trace[task->n_trace++] = *row;
-        }
-    }
-    task->trace_saved = task->n_trace;
-    return status;
-}
-
-/* The draws a task has kept: the last ones of its chain.  Others are earlier, from where the chain
- * was when it was interrupted before there was anything to keep. */
-static phl_status restore_draws(phl_run *known, phl_task *task, phl_error *error)
-{
-    phl_model *model = &known->models[task->class_index];
-    phl_status status = PHL_OK;
-    uint64_t missing = task->from->kept;
-    size_t first = model->n_draws;
-    while (missing > 0 && first > 0) {
-        missing -= model->draws[--first].chain == task->chain;
-    }
-    for (size_t d = first; status == PHL_OK && missing == 0 && d < model->n_draws; d++) {
-        if (model->draws[d].chain == task->chain) {
-            phl_draw draw = model->draws[d];
-            model->draws[d].params = NULL; /* the task's now */
-            status = phl_task_add_draw(task, &draw, error);
-        }
-    }
-    task->draws_saved = task->n_draws;
-    return status;
-}
-
-static phl_status restore_task(struct resumption *r, phl_task *task, phl_error *error)
+static phl_status restore_state(struct resumption *r, phl_train_task *task, phl_error *error)
 {
     const phl_run *known = r->known;
     phl_draw_kind kind = {known->kind, false, known->states, known->slots,
                           (uint32_t)known->labels.count};
-    phl_status status = phl_checkpoint_read(&r->database, &r->directory,
-                                            phl_checkpoint_owner(task->class_index, task->chain),
-                                            &kind, &task->from, error);
-    if (status != PHL_OK || task->from == NULL) {
-        return status;
+    return phl_checkpoint_read(&r->database, &r->directory,
+                               phl_checkpoint_owner(task->class_index, task->chain), &kind,
+                               &task->from, error);
+}
+
+/* The task that a row belongs to and that goes on from where it stood; NULL: none. */
+static phl_train_task *task_of(const phl_training *training, size_t class_index, uint32_t chain)
+{
+    phl_train_task *task = chain < training->n_chains
+                               ? &training->tasks[class_index * training->n_chains + chain]
+                               : NULL;
+    return task != NULL && task->from != NULL ? task : NULL;
+}
+
+/* The traces of all tasks.  All of them are in the file. */
+static phl_status restore_traces(const phl_run *known, const phl_training *training,
+                                 phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < known->n_trace; i++) {
+        const phl_trace_row *row = &known->trace[i];
+        phl_train_task *task = task_of(training, row->class_index, row->chain);
+        if (task != NULL) {
+            status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
+                              sizeof *task->trace, error);
+        }
+        if (task != NULL && status == PHL_OK) {
+            task->trace[task->n_trace++] = *row;
+            task->trace_saved = task->n_trace;
+        }
     }
+    return status;
+}
+
+/* The draws that the tasks of a class have kept: the last ones of each chain.  Others are earlier,
+ * from where the chain was when it was interrupted before there was anything to keep. */
+static phl_status restore_draws(phl_model *model, const phl_training *training, size_t class_index,
+                                phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t d = model->n_draws; d-- > 0;) {
+        phl_train_task *task = task_of(training, class_index, model->draws[d].chain);
+        if (task == NULL || task->draws_saved == task->from->kept) {
+            model->draws[d].chain = UINT32_MAX; /* no task's */
+        } else {
+            task->draws_saved++;
+        }
+    }
+    for (size_t d = 0; status == PHL_OK && d < model->n_draws; d++) {
+        phl_train_task *task = task_of(training, class_index, model->draws[d].chain);
+        if (task != NULL) {
+            phl_draw draw = model->draws[d];
+            model->draws[d].params = NULL; /* the task's now */
+            status = phl_train_task_add_draw(task, &draw, error);
+        }
+    }
+    return status;
+}
+
+static phl_status check_task(const struct resumption *r, const phl_train_task *task,
+                             phl_error *error)
+{
     bool sampled = task->training->options.learner == PHL_LEARNER_GIBBS;
-    status = restore_trace(known, task, error);
-    if (status == PHL_OK) {
-        status = restore_draws(r->known, task, error);
-    }
-    if (status == PHL_OK &&
-        (task->n_trace == 0 || task->trace[task->n_trace - 1].iteration != task->from->iteration ||
-         task->n_draws != task->from->kept || sampled != (task->from->log_lambda0 != NULL))) {
-        status = phl_database_damaged(&r->database, error,
+    const phl_train_task_state *from = task->from;
+    return from == NULL || (task->n_trace > 0 &&
+                            task->trace[task->n_trace - 1].iteration == from->iteration &&
+                            task->n_draws == from->kept && sampled == (from->log_lambda0 != NULL))
+               ? PHL_OK
+               : phl_database_damaged(&r->database, error,
                                       "a checkpoint that does not fit its trace and draws");
+}
+
+/* Every task to where it stood, in time that grows with the file alone. */
+static phl_status restore_tasks(struct resumption *r, const phl_training *training,
+                                phl_error *error)
+{
+    size_t n = training->n_classes * training->n_chains;
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        status = restore_state(r, &training->tasks[i], error);
+    }
+    if (status == PHL_OK) {
+        status = restore_traces(r->known, training, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes; i++) {
+        status = restore_draws(&r->known->models[i], training, i, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        status = check_task(r, &training->tasks[i], error);
     }
     return status;
 }
@@ -244,10 +276,7 @@ static phl_status restore(phl_training *training, void *context, phl_error *erro
         return raise_here(r, error, PHL_ERR_CHANGED, NULL,
                           "the classes are not those that the run was begun with");
     }
-    phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < training->n_classes * training->n_chains; i++) {
-        status = restore_task(r, &training->tasks[i], error);
-    }
+    phl_status status = restore_tasks(r, training, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -259,7 +288,7 @@ static phl_status restore(phl_training *training, void *context, phl_error *erro
 }
 
 /* A phl_keeper's save. */
-static phl_status save(const phl_task *task, const phl_task_state *state, void *context,
+static phl_status save(const phl_train_task *task, const phl_train_task_state *state, void *context,
                        phl_error *error)
 {
     struct resumption *r = context;

@@ -40,6 +40,9 @@ static phl_status write_file(const phl_run *run, const phl_forest *forest, phl_m
         status = more(&database, context, error);
     }
     if (status == PHL_OK) {
+        status = phl_run_open_check(&database, error);
+    }
+    if (status == PHL_OK) {
         status = phl_database_commit(&database, error);
     }
     phl_database_close(&database);

@@ -5,6 +5,9 @@
 #include "store/checkpoint.h"
 #include "train/train_options.h"
 
+/* Waiting for the disk takes longer than most of what is written: at most so often. */
+#define SYNC_SECONDS 1.0
+
 /* ---------------------------------------------------------------------------------------------
  * The writer
  * ------------------------------------------------------------------------------------------- */
@@ -123,7 +126,7 @@ static phl_status digest_rows(phl_run_writer *writer, phl_schema_number table, i
                  : phl_digest_add(&writer->database, table, select, digest, error);
 }
 
-static phl_status write_traces(phl_run_writer *writer, const phl_task *task, phl_error *error)
+static phl_status write_traces(phl_run_writer *writer, const phl_train_task *task, phl_error *error)
 {
     int64_t first = writer->n_traces;
     phl_status status = PHL_OK;
@@ -134,7 +137,7 @@ static phl_status write_traces(phl_run_writer *writer, const phl_task *task, phl
     return status == PHL_OK ? digest_rows(writer, PHL_TABLE_TRACE, first, 0, false, error) : status;
 }
 
-static phl_status write_draws(phl_run_writer *writer, const phl_task *task, phl_error *error)
+static phl_status write_draws(phl_run_writer *writer, const phl_train_task *task, phl_error *error)
 {
     phl_status status = PHL_OK;
     for (size_t i = task->draws_saved; status == PHL_OK && i < task->n_draws; i++) {
@@ -152,8 +155,8 @@ static phl_status write_draws(phl_run_writer *writer, const phl_task *task, phl_
 }
 
 /* The checkpoint of a task in place of the one before. */
-static phl_status write_state(phl_run_writer *writer, const phl_task *task,
-                              const phl_task_state *state, phl_error *error)
+static phl_status write_state(phl_run_writer *writer, const phl_train_task *task,
+                              const phl_train_task_state *state, phl_error *error)
 {
     const phl_database *database = &writer->database;
     int64_t class_index = (int64_t)task->class_index, chain = (int64_t)task->chain;
@@ -173,8 +176,8 @@ static phl_status write_state(phl_run_writer *writer, const phl_task *task,
                : status;
 }
 
-static phl_status write_progress(phl_run_writer *writer, const phl_task *task,
-                                 const phl_task_state *state, phl_error *error)
+static phl_status write_progress(phl_run_writer *writer, const phl_train_task *task,
+                                 const phl_train_task_state *state, phl_error *error)
 {
     int64_t class_index = (int64_t)task->class_index;
     phl_status status = digest_rows(writer, PHL_TABLE_CLASS, class_index, 0, true, error);
@@ -188,8 +191,8 @@ static phl_status write_progress(phl_run_writer *writer, const phl_task *task,
 }
 
 /* What is new of a task, within a transaction. */
-static phl_status write_news(phl_run_writer *writer, const phl_task *task,
-                             const phl_task_state *state, phl_error *error)
+static phl_status write_news(phl_run_writer *writer, const phl_train_task *task,
+                             const phl_train_task_state *state, phl_error *error)
 {
     static const phl_section changed[] = {PHL_SECTION_MODELS, PHL_SECTION_TRACE,
                                           PHL_SECTION_CHECKPOINT};
@@ -227,8 +230,8 @@ static phl_status suggest_resume(const phl_run_writer *writer, phl_status status
 /* What a new file begins with beside the run: the first checkpoint. */
 struct beginning {
     phl_run_writer *writer;
-    const phl_task *task;
-    const phl_task_state *state;
+    const phl_train_task *task;
+    const phl_train_task_state *state;
 };
 
 static phl_status write_beginning(phl_database *database, void *context, phl_error *error)
@@ -250,15 +253,22 @@ static phl_status write_beginning(phl_database *database, void *context, phl_err
     return status;
 }
 
-/* A transaction, in the file that has the name. */
-static phl_status begin(const phl_run_writer *writer, phl_error *error)
+/* A transaction, in the file that has the name; `durable`: on the disk when it ends.  Any other is
+ * the system's to write: the end of this program does it no harm, and a power cut takes away that
+ * one and those behind it, as if they had not been. */
+static phl_status begin(const phl_run_writer *writer, bool durable, phl_error *error)
 {
     phl_status status = phl_run_place_check(writer->path, writer->lock, error);
+    if (status == PHL_OK) {
+        status = phl_database_execute(
+            &writer->database,
+            durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", error);
+    }
     return status == PHL_OK ? phl_database_begin(&writer->database, error) : status;
 }
 
-phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state, void *context,
-                               phl_error *error)
+phl_status phl_run_writer_save(const phl_train_task *task, const phl_train_task_state *state,
+                               void *context, phl_error *error)
 {
     phl_run_writer *writer = context;
     if (!writer->is_open) {
@@ -271,7 +281,9 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
         return suggest_resume(writer, phl_run_writer_open(writer, error), error);
     }
     phl_run_writer before = *writer;
-    phl_status status = begin(writer, error);
+    double seconds = phl_train_task_seconds(task);
+    bool durable = seconds >= writer->synced_at + SYNC_SECONDS;
+    phl_status status = begin(writer, durable, error);
     if (status == PHL_OK) {
         status = write_news(writer, task, state, error);
         status = phl_database_end(&writer->database, status, error);
@@ -280,6 +292,8 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
         writer->n_traces = before.n_traces;
         writer->n_models = before.n_models;
         memcpy(writer->digests, before.digests, sizeof writer->digests);
+    } else if (durable) {
+        writer->synced_at = seconds;
     }
     return suggest_resume(writer, status, error);
 }
@@ -287,9 +301,12 @@ phl_status phl_run_writer_save(const phl_task *task, const phl_task_state *state
 phl_status phl_run_writer_finish(phl_run_writer *writer, const phl_run *run, phl_error *error)
 {
     PHL_CHECK_BUG(writer->is_open, error);
-    phl_status status = begin(writer, error);
+    phl_status status = begin(writer, true, error);
     if (status == PHL_OK) {
         status = phl_run_rewrite(&writer->database, run, error);
+        if (status == PHL_OK) {
+            status = phl_run_open_check(&writer->database, error);
+        }
         status = phl_database_end(&writer->database, status, error);
     }
     if (status == PHL_OK) {

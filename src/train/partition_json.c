@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-void phl_partition_free(phl_mode *modes, uint32_t n_modes)
+void phl_partition_json_free(phl_mode *modes, uint32_t n_modes)
 {
     for (uint32_t a = 0; modes != NULL && a < n_modes; a++) {
         phl_free(modes[a].block);
@@ -68,8 +68,8 @@ static phl_status read_mode(const json_t *object, uint32_t states, uint32_t slot
     return read_blocks(json_object_get(object, "blocks"), states, mode, error);
 }
 
-phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots, phl_mode **modes,
-                               uint32_t *n_modes, phl_error *error)
+phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t slots,
+                                    phl_mode **modes, uint32_t *n_modes, phl_error *error)
 {
     json_error_t fault;
     json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, &fault);
@@ -98,7 +98,7 @@ phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots
     }
     json_decref(array);
     if (status != PHL_OK) {
-        phl_partition_free(made, made == NULL ? 0 : (uint32_t)n);
+        phl_partition_json_free(made, made == NULL ? 0 : (uint32_t)n);
         return status;
     }
     *modes = made;

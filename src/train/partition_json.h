@@ -5,9 +5,9 @@
 
 #include "model/params.h"
 
-/* Modes for a model of `states` states and `slots` slots; release with phl_partition_free. */
-phl_status phl_partition_parse(const char *text, uint32_t states, uint32_t slots, phl_mode **modes,
-                               uint32_t *n_modes, phl_error *error);
-void phl_partition_free(phl_mode *modes, uint32_t n_modes);
+/* Modes for a model of `states` states and `slots` slots; release with phl_partition_json_free. */
+phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t slots,
+                                    phl_mode **modes, uint32_t *n_modes, phl_error *error);
+void phl_partition_json_free(phl_mode *modes, uint32_t n_modes);
 
 #endif

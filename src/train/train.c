@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "forest/forest_cut.h"
 #include "train/partition_json.h"
 #include "train/train_config.h"
 #include "train/train_options.h"
@@ -56,7 +57,7 @@ static phl_status check_forest(const phl_forest *forest, const phl_train_options
  * Tasks
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status run_task(phl_task *task, phl_error *error)
+static phl_status run_task(phl_train_task *task, phl_error *error)
 {
     phl_training *training = task->training;
     (void)pthread_mutex_lock(&training->lock);
@@ -65,14 +66,14 @@ static phl_status run_task(phl_task *task, phl_error *error)
     if (cancelled && training->keeper != NULL && task->from == NULL) {
         return PHL_OK; /* not begun: that is for whoever resumes */
     }
-    return training->options.learner == PHL_LEARNER_EM ? phl_task_run_em(task, error)
-                                                       : phl_task_run_gibbs(task, error);
+    return training->options.learner == PHL_LEARNER_EM ? phl_train_em_run(task, error)
+                                                       : phl_train_gibbs_run(task, error);
 }
 
 /* A task and what it will cost, more or less. */
 struct turn {
     size_t cost;
-    phl_task *task;
+    phl_train_task *task;
 };
 
 /* Largest first: the last ones then end at about the same time in all threads. */
@@ -125,29 +126,52 @@ static phl_status run_tasks(phl_training *training, phl_error *error)
  * Preparing and collecting
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status prepare_class(phl_training *training, phl_class_data *data, phl_error *error)
+/* Trees by class, those of a class in their order: class c has trees[first[c]] and on. */
+struct sorted_trees {
+    size_t *trees, *first;
+};
+
+static void clear_sorted(struct sorted_trees *sorted)
 {
-    const phl_forest *forest = training->forest;
-    size_t n = 0;
-    size_t *trees = phl_alloc(forest->n_trees, sizeof *trees, error);
-    if (trees == NULL) {
+    phl_free(sorted->trees);
+    phl_free(sorted->first);
+}
+
+static phl_status sort_trees(const phl_forest *forest, bool per_class, struct sorted_trees *sorted,
+                             phl_error *error)
+{
+    size_t n = per_class ? forest->classes.count : 1;
+    sorted->trees = phl_alloc(forest->n_trees, sizeof *sorted->trees, error);
+    sorted->first = phl_alloc_zero(n + 2, sizeof *sorted->first, error);
+    if (sorted->trees == NULL || sorted->first == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (size_t tree = 0; tree < forest->n_trees; tree++) {
-        if (data->class_number < 0 || forest->tree_class[tree] == data->class_number) {
-            trees[n++] = tree;
-        }
+        sorted->first[(per_class ? (size_t)forest->tree_class[tree] : 0) + 2]++;
     }
-    phl_status status = phl_forest_select(forest, trees, n, &data->forest, error);
-    phl_free(trees);
-    if (status == PHL_OK) {
-        status = phl_index_create(data->forest, forest->max_slot, training->options.kind == PHL_TD,
-                                  &data->index, error);
+    for (size_t c = 0; c < n; c++) {
+        sorted->first[c + 2] += sorted->first[c + 1];
     }
-    if (status == PHL_OK) {
-        status = phl_index_map_labels(data->forest, &forest->labels, &data->label_row, error);
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        size_t c = per_class ? (size_t)forest->tree_class[tree] : 0;
+        sorted->trees[sorted->first[c + 1]++] = tree;
     }
-    return status;
+    return PHL_OK;
+}
+
+static phl_status prepare_class(phl_training *training, phl_forest_cutter *cutter,
+                                const struct sorted_trees *sorted, phl_class_data *data,
+                                phl_error *error)
+{
+    size_t c = data->class_number < 0 ? 0 : (size_t)data->class_number;
+    data->label_row = training->label_row;
+    phl_status status =
+        phl_forest_cut(cutter, sorted->trees + sorted->first[c],
+                       sorted->first[c + 1] - sorted->first[c], &data->forest, error);
+    return status == PHL_OK
+               ? phl_index_create(data->forest, training->forest->max_slot,
+                                  training->options.kind == PHL_TD, &data->index, error)
+               : status;
 }
 
 static void count_trees(const phl_forest *forest, phl_model *model)
@@ -179,9 +203,9 @@ static phl_status add_meta(phl_training *training, phl_error *error)
 }
 
 /* EM: the restart with the best objective, as if it were the only one; NULL when none has begun. */
-static phl_task *best_restart(phl_task *tasks, size_t n)
+static phl_train_task *best_restart(phl_train_task *tasks, size_t n)
 {
-    phl_task *best = NULL;
+    phl_train_task *best = NULL;
     for (size_t i = 0; i < n; i++) {
         if (tasks[i].n_draws > 0 &&
             (best == NULL || tasks[i].draws[0].log_joint > best->draws[0].log_joint)) {
@@ -194,15 +218,15 @@ static phl_task *best_restart(phl_task *tasks, size_t n)
 /* Traces, draws and the rest of one class go into the run. */
 static phl_status collect_class(phl_training *training, size_t number, phl_error *error)
 {
-    phl_task *tasks = training->tasks + number * training->n_chains;
+    phl_train_task *tasks = training->tasks + number * training->n_chains;
     phl_model *model = &training->run->models[number];
     bool em = training->options.learner == PHL_LEARNER_EM;
-    phl_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
+    phl_train_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
     phl_status status = PHL_OK;
     bool all_done = true;
     model->stop_reason = PHL_STOP_ITERATIONS;
     for (size_t t = 0; status == PHL_OK && t < training->n_chains; t++) {
-        phl_task *task = &tasks[t];
+        phl_train_task *task = &tasks[t];
         for (size_t i = 0; status == PHL_OK && i < task->n_trace; i++) {
             status = phl_run_add_trace(training->run, &task->trace[i], error);
         }
@@ -247,6 +271,41 @@ static phl_status list_classes(const phl_forest *forest, phl_alphabet *classes, 
     return status;
 }
 
+/* The data of every class and its tasks. */
+static phl_status prepare_classes(phl_training *training, phl_error *error)
+{
+    const phl_forest *forest = training->forest;
+    phl_forest_cutter cutter = {0};
+    struct sorted_trees sorted = {NULL, NULL};
+    phl_status status = sort_trees(forest, training->options.per_class, &sorted, error);
+    if (status == PHL_OK) {
+        status = phl_forest_cut_begin(&cutter, forest, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_index_map_labels(forest, &forest->labels, &training->label_row, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes; i++) {
+        const char *name = phl_run_class_name(training->run, i);
+        phl_class_data *data = &training->classes[i];
+        data->class_number = name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
+        data->rhat = (double)NAN;
+        status = prepare_class(training, &cutter, &sorted, data, error);
+        if (status == PHL_OK) {
+            count_trees(data->forest, &training->run->models[i]);
+        }
+        for (size_t chain = 0; chain < training->n_chains; chain++) {
+            phl_train_task *task = &training->tasks[i * training->n_chains + chain];
+            task->training = training;
+            task->data = data;
+            task->class_index = i;
+            task->chain = chain;
+        }
+    }
+    phl_forest_cut_end(&cutter);
+    clear_sorted(&sorted);
+    return status;
+}
+
 static phl_status prepare(phl_training *training, phl_error *error)
 {
     const phl_train_options *options = &training->options;
@@ -258,10 +317,9 @@ static phl_status prepare(phl_training *training, phl_error *error)
                                 &classes, options->per_class, &training->run, error);
     }
     phl_alphabet_clear(&classes);
-    if (status != PHL_OK) {
-        return status;
+    if (status == PHL_OK) {
+        status = phl_train_memory_reckon(training, error);
     }
-    status = phl_training_reckon(training, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -273,30 +331,13 @@ static phl_status prepare(phl_training *training, phl_error *error)
     if (training->classes == NULL || training->tasks == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (size_t i = 0; status == PHL_OK && i < training->n_classes; i++) {
-        const char *name = phl_run_class_name(training->run, i);
-        training->classes[i].class_number =
-            name == NULL ? PHL_NO_CLASS : phl_forest_find_class(forest, name);
-        training->classes[i].rhat = (double)NAN;
-        status = prepare_class(training, &training->classes[i], error);
-        if (status == PHL_OK) {
-            count_trees(training->classes[i].forest, &training->run->models[i]);
-        }
-        for (size_t chain = 0; chain < training->n_chains; chain++) {
-            phl_task *task = &training->tasks[i * training->n_chains + chain];
-            task->training = training;
-            task->data = &training->classes[i];
-            task->class_index = i;
-            task->chain = chain;
-        }
-    }
+    status = prepare_classes(training, error);
     return status == PHL_OK ? add_meta(training, error) : status;
 }
 
 static void release(phl_training *training)
 {
     for (size_t i = 0; training->classes != NULL && i < training->n_classes; i++) {
-        phl_free(training->classes[i].label_row);
         phl_slot_pairs_free(training->classes[i].pairs);
         phl_index_free(training->classes[i].index);
         phl_forest_free(training->classes[i].forest);
@@ -309,10 +350,11 @@ static void release(phl_training *training)
         phl_free(training->tasks[i].draws);
         phl_free(training->tasks[i].trace);
         if (training->tasks[i].from != NULL) {
-            phl_task_state_clear(training->tasks[i].from);
+            phl_train_task_state_clear(training->tasks[i].from);
             phl_free(training->tasks[i].from);
         }
     }
+    phl_free(training->label_row);
     phl_free(training->classes);
     phl_free(training->tasks);
 }
@@ -337,8 +379,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
         status = check_forest(forest, options, error);
     }
     if (status == PHL_OK && options->partition != NULL) {
-        status = phl_partition_parse(options->partition, options->states, forest->max_slot, &modes,
-                                     &n_modes, error);
+        status = phl_partition_json_parse(options->partition, options->states, forest->max_slot,
+                                          &modes, &n_modes, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -358,7 +400,7 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
         status = collect_class(&training, i, error);
     }
     release(&training);
-    phl_partition_free(modes, n_modes);
+    phl_partition_json_free(modes, n_modes);
     (void)pthread_mutex_destroy(&training.lock);
     if (status != PHL_OK) {
         phl_run_free(training.run);

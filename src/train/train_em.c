@@ -6,7 +6,7 @@
 
 /* What the watch of a fit needs. */
 struct watcher {
-    phl_task *task;
+    phl_train_task *task;
     phl_params *params;
     phl_status status; /* of keeping trace and state */
     phl_error *error;
@@ -15,16 +15,16 @@ struct watcher {
 /* After the last row of the trace: parameters as they entered that iteration. */
 static phl_status offer(const struct watcher *watcher, bool last)
 {
-    phl_task *task = watcher->task;
-    if (!phl_task_due(task, last)) {
+    phl_train_task *task = watcher->task;
+    if (!phl_train_task_due(task, last)) {
         return PHL_OK;
     }
-    phl_task_state state = {
+    phl_train_task_state state = {
         .iteration = task->trace[task->n_trace - 1].iteration,
         .params = watcher->params,
         .previous = task->n_trace > 1 ? task->trace[task->n_trace - 2].log_joint : -INFINITY,
     };
-    return phl_task_offer(task, &state, watcher->error);
+    return phl_train_task_offer(task, &state, watcher->error);
 }
 
 static bool watch(const phl_trace_row *row, void *context)
@@ -32,10 +32,10 @@ static bool watch(const phl_trace_row *row, void *context)
     struct watcher *watcher = context;
     bool go_on = true;
     phl_trace_row timed = *row;
-    timed.seconds = phl_task_seconds(watcher->task);
-    watcher->status =
-        phl_task_watch(watcher->task, &timed, UINT64_MAX,
-                       watcher->task->training->options.iterations, &go_on, watcher->error);
+    timed.seconds = phl_train_task_seconds(watcher->task);
+    watcher->status = phl_train_progress_watch(watcher->task, &timed, NULL,
+                                               watcher->task->training->options.iterations, &go_on,
+                                               watcher->error);
     if (watcher->status == PHL_OK && go_on) {
         watcher->status = offer(watcher, false);
     }
@@ -43,7 +43,7 @@ static bool watch(const phl_trace_row *row, void *context)
 }
 
 /* Random tables, or those to go on from. */
-static phl_status start(const phl_task *task, phl_em_options *fit, phl_params **params,
+static phl_status start(const phl_train_task *task, phl_em_options *fit, phl_params **params,
                         phl_error *error)
 {
     const phl_training *training = task->training;
@@ -64,14 +64,14 @@ static phl_status start(const phl_task *task, phl_em_options *fit, phl_params **
     return status;
 }
 
-phl_status phl_task_run_em(phl_task *task, phl_error *error)
+phl_status phl_train_em_run(phl_train_task *task, phl_error *error)
 {
     phl_training *training = task->training;
     const phl_train_options *options = &training->options;
     struct watcher watcher = {task, NULL, PHL_OK, error};
     phl_em_options fit = {
         .seed = options->seed,
-        .stream = phl_task_stream(task),
+        .stream = phl_train_task_stream(task),
         .iterations = options->iterations,
         .tolerance = options->tolerance,
         .smoothing = options->smoothing,
@@ -101,5 +101,5 @@ phl_status phl_task_run_em(phl_task *task, phl_error *error)
                      result.objective};
     task->iterations = result.iterations;
     task->stop_reason = result.stop_reason;
-    return phl_task_add_draw(task, &draw, error);
+    return phl_train_task_add_draw(task, &draw, error);
 }

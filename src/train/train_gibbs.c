@@ -11,7 +11,7 @@
  * Options of a chain
  * ------------------------------------------------------------------------------------------- */
 
-static phl_gibbs_options chain_options(const phl_task *task)
+static phl_gibbs_options chain_options(const phl_train_task *task)
 {
     const phl_train_options *options = &task->training->options;
     phl_gibbs_options chain = {
@@ -27,15 +27,15 @@ static phl_gibbs_options chain_options(const phl_task *task)
         .fixed_partitions = task->training->n_modes > 0,
         .update_concentration = options->update_concentration,
         .seed = options->seed,
-        .stream = phl_task_stream(task),
+        .stream = phl_train_task_stream(task),
         .threads = task->training->inner_threads,
     };
     return chain;
 }
 
 /* Sizes the user fixed, by eligible slot of this class; *fixed is NULL without any. */
-static phl_status fix_sizes(const phl_task *task, const phl_slot_pairs *pairs, uint32_t **fixed,
-                            phl_error *error)
+static phl_status fix_sizes(const phl_train_task *task, const phl_slot_pairs *pairs,
+                            uint32_t **fixed, phl_error *error)
 {
     const phl_train_options *options = &task->training->options;
     *fixed = NULL;
@@ -62,7 +62,7 @@ static phl_status fix_sizes(const phl_task *task, const phl_slot_pairs *pairs, u
             (void)phl_raise(&note, PHL_OK,
                             "lower " PHL_OPTION("train.slot_support") " to let it take part",
                             "slot %zu is filled in too few nodes and stays inactive", i + 1);
-            phl_task_note(task, &note);
+            phl_train_task_note(task, &note);
         }
     }
     if (cells > (double)options->core_max) {
@@ -77,7 +77,8 @@ static phl_status fix_sizes(const phl_task *task, const phl_slot_pairs *pairs, u
 }
 
 /* The confines against the slots this class can use. */
-static phl_status check_slots(const phl_task *task, const phl_slot_pairs *pairs, phl_error *error)
+static phl_status check_slots(const phl_train_task *task, const phl_slot_pairs *pairs,
+                              phl_error *error)
 {
     const phl_train_options *options = &task->training->options;
     if (options->slots_min > pairs->n_eligible && options->sizes == NULL &&
@@ -104,7 +105,7 @@ static phl_status check_slots(const phl_task *task, const phl_slot_pairs *pairs,
         (void)phl_raise(&note, PHL_OK, NULL,
                         PHL_OPTION("train.slots_max") " %u: only %u slots can be active",
                         options->slots_max, pairs->n_eligible);
-        phl_task_note(task, &note);
+        phl_train_task_note(task, &note);
     }
     return PHL_OK;
 }
@@ -119,7 +120,7 @@ struct chain {
     phl_paper_sampler *paper; /* NULL: the blocked sampler */
 };
 
-static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
+static phl_status keep_draw(phl_train_task *task, phl_gibbs *gibbs, phl_error *error)
 {
     phl_draw draw = {NULL, (uint32_t)task->chain, gibbs->iteration, 0.0, gibbs->log_joint};
     phl_gibbs_parameters_expand(gibbs);
@@ -132,7 +133,7 @@ static phl_status keep_draw(phl_task *task, phl_gibbs *gibbs, phl_error *error)
         phl_params_free(draw.params);
         return status;
     }
-    return phl_task_add_draw(task, &draw, error);
+    return phl_train_task_add_draw(task, &draw, error);
 }
 
 /* Moves since the last row.  Of the paper's sampler: states of trees, sizes of slots. */
@@ -158,14 +159,15 @@ static void fill_moves(const struct chain *chain, phl_trace_row *row)
     }
 }
 
-static phl_status offer(phl_task *task, const struct chain *chain, bool last, phl_error *error)
+static phl_status offer(phl_train_task *task, const struct chain *chain, bool last,
+                        phl_error *error)
 {
     phl_gibbs *gibbs = chain->gibbs;
-    if (!phl_task_due(task, last)) {
+    if (!phl_train_task_due(task, last)) {
         return PHL_OK;
     }
     phl_gibbs_parameters_expand(gibbs);
-    phl_task_state state = {
+    phl_train_task_state state = {
         .iteration = gibbs->iteration,
         .kept = task->n_draws,
         .params = gibbs->params,
@@ -175,11 +177,11 @@ static phl_status offer(phl_task *task, const struct chain *chain, bool last, ph
         .hidden = chain->paper != NULL ? chain->paper->state : NULL,
         .n_hidden = chain->paper != NULL ? chain->paper->n_nodes : 0,
     };
-    return phl_task_offer(task, &state, error);
+    return phl_train_task_offer(task, &state, error);
 }
 
 /* One iteration, its figures, and the draw if it is one to be kept. */
-static phl_status run_iteration(phl_task *task, const struct chain *chain,
+static phl_status run_iteration(phl_train_task *task, const struct chain *chain,
                                 const phl_schedule *schedule, bool *go_on, phl_error *error)
 {
     phl_gibbs *gibbs = chain->gibbs;
@@ -196,7 +198,7 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
         .log_likelihood = gibbs->log_likelihood,
         .log_joint = gibbs->log_joint,
         .active = gibbs->partitions->n_active,
-        .seconds = phl_task_seconds(task),
+        .seconds = phl_train_task_seconds(task),
     };
     for (uint32_t e = 0; e < gibbs->partitions->n_eligible; e++) {
         row.sum_size += gibbs->partitions->size[e];
@@ -206,14 +208,15 @@ static phl_status run_iteration(phl_task *task, const struct chain *chain,
         status = keep_draw(task, gibbs, error);
     }
     if (status == PHL_OK) {
-        status = phl_task_watch(task, &row, schedule->warm, (size_t)schedule->total, go_on, error);
+        status =
+            phl_train_progress_watch(task, &row, schedule, (size_t)schedule->total, go_on, error);
     }
     return status;
 }
 
 /* To the end of the schedule, or until told to stop. */
-static phl_status run_chain(phl_task *task, const struct chain *chain, const phl_schedule *schedule,
-                            phl_error *error)
+static phl_status run_chain(phl_train_task *task, const struct chain *chain,
+                            const phl_schedule *schedule, phl_error *error)
 {
     phl_gibbs *gibbs = chain->gibbs;
     phl_status status = PHL_OK;
@@ -244,9 +247,9 @@ static phl_status run_chain(phl_task *task, const struct chain *chain, const phl
 }
 
 /* A new chain, put where the task was. */
-static phl_status restore(const phl_task *task, const struct chain *chain, phl_error *error)
+static phl_status restore(const phl_train_task *task, const struct chain *chain, phl_error *error)
 {
-    const phl_task_state *from = task->from;
+    const phl_train_task_state *from = task->from;
     const phl_params *params = from->params;
     const uint32_t *eligible_of = chain->gibbs->pairs->eligible_of;
     bool fits = from->n_hidden == (chain->paper == NULL ? 0 : chain->paper->n_nodes);
@@ -273,7 +276,7 @@ static phl_status restore(const phl_task *task, const struct chain *chain, phl_e
 }
 
 /* A chain at its start, on the pairs of its class. */
-static phl_status make_chain(const phl_task *task, const phl_slot_pairs *pairs,
+static phl_status make_chain(const phl_train_task *task, const phl_slot_pairs *pairs,
                              const uint32_t *fixed, struct chain *chain, phl_error *error)
 {
     const phl_training *training = task->training;
@@ -302,7 +305,7 @@ static void free_chain(struct chain *chain)
 
 /* The pairs of a class are made by the first of its chains that needs them, shared by all, and
  * released by the last. */
-static phl_status borrow_pairs(phl_task *task, phl_error *error)
+static phl_status borrow_pairs(phl_train_task *task, phl_error *error)
 {
     phl_training *training = task->training;
     phl_class_data *data = task->data;
@@ -316,7 +319,7 @@ static phl_status borrow_pairs(phl_task *task, phl_error *error)
     return status;
 }
 
-static void return_pairs(phl_task *task)
+static void return_pairs(phl_train_task *task)
 {
     phl_training *training = task->training;
     phl_class_data *data = task->data;
@@ -329,7 +332,7 @@ static void return_pairs(phl_task *task)
 }
 
 /* The chain of a task, from its start or from where it was. */
-static phl_status run(phl_task *task, const phl_schedule *schedule, phl_error *error)
+static phl_status run(phl_train_task *task, const phl_schedule *schedule, phl_error *error)
 {
     struct chain chain = {NULL, NULL};
     uint32_t *fixed = NULL;
@@ -354,7 +357,7 @@ static phl_status run(phl_task *task, const phl_schedule *schedule, phl_error *e
     return status;
 }
 
-phl_status phl_task_run_gibbs(phl_task *task, phl_error *error)
+phl_status phl_train_gibbs_run(phl_train_task *task, phl_error *error)
 {
     const phl_training *training = task->training;
     phl_schedule schedule =

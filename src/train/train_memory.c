@@ -85,7 +85,7 @@ static phl_status check_gaps(const phl_training *training, double models, double
         slots, count, gaps / 0x1p30);
 }
 
-phl_status phl_training_reckon(const phl_training *training, phl_error *error)
+phl_status phl_train_memory_reckon(const phl_training *training, phl_error *error)
 {
     const phl_train_options *options = &training->options;
     size_t classes = training->run->n_models;
@@ -93,7 +93,7 @@ phl_status phl_training_reckon(const phl_training *training, phl_error *error)
     double model = bytes_of(training, training->forest->max_slot);
     double tasks = (double)classes * (double)chains, kept = count_kept(training);
     double models = tasks * kept + COPIES;
-    double total = models * model + tasks * (double)sizeof(phl_task);
+    double total = models * model + tasks * (double)sizeof(phl_train_task);
     phl_status status = training->limited || options->kind == PHL_FULL
                             ? PHL_OK
                             : check_gaps(training, models, models * model, error);

@@ -1,5 +1,6 @@
-/* training.h - what these share: train.c, train_task.c, train_rhat.c, train_em.c,
- * train_gibbs.c; and how whoever wants to keep what a training reached (store/) takes part in it.
+/* training.h - what these share: train.c, train_task.c, train_progress.c, train_em.c,
+ * train_gibbs.c, train_memory.c; and how whoever wants to keep what a training reached (store/)
+ * takes part in it.
  *
  * A training is a list of tasks, one a class and chain (or restart).  Tasks are independent and
  * each runs in one fixed order, so the result does not depend on the number of threads.
@@ -13,24 +14,25 @@
 #include "gibbs/slot_pairs.h"
 #include "model/infer.h"
 #include "model/run.h"
+#include "train/schedule.h"
 
 /* The trees of one class, prepared. */
 typedef struct phl_class_data {
     int32_t class_number; /* in the forest; PHL_NO_CLASS: all trees */
     phl_forest *forest;
     phl_index *index;
-    uint32_t *label_row;
+    const uint32_t *label_row; /* the training's */
     phl_slot_pairs *pairs; /* sampling: shared by the chains at work; under the training's lock */
     size_t n_done;         /* chains that need them no more; the same */
     double rhat;           /* of its chains so far, NaN: unknown; under the training's lock */
     double rhat_due;       /* seconds, when to compute it again; the same */
 } phl_class_data;
 
-struct phl_task;
+struct phl_train_task;
 struct phl_training;
 
 /* What a task is between two iterations: enough to go on from. */
-typedef struct phl_task_state {
+typedef struct phl_train_task_state {
     uint64_t iteration;
     uint64_t kept; /* draws kept until then; what a task has beyond is good for looking only */
     phl_params *params;
@@ -39,8 +41,9 @@ typedef struct phl_task_state {
     double previous;      /* EM: the objective one iteration before */
     uint32_t *hidden;     /* the paper's sampler: [n_hidden] Q of every node; else NULL */
     size_t n_hidden;
-} phl_task_state;
-void phl_task_state_clear(phl_task_state *state); /* what it owns; a zeroed one is fine */
+} phl_train_task_state;
+void phl_train_task_state_clear(
+    phl_train_task_state *state); /* what it owns; a zeroed one is fine */
 
 /* Keeps what a training reached.  Calls come one at a time, from any thread of the training. */
 typedef struct phl_keeper {
@@ -50,8 +53,8 @@ typedef struct phl_keeper {
     /* A task came to `state` (borrowed), with the trace rows from task->trace_saved on and the
      * draws from task->draws_saved on new since the last call that succeeded.  The first call of a
      * task comes after its first iteration, the last one when it ends. */
-    phl_status (*save)(const struct phl_task *task, const phl_task_state *state, void *context,
-                       phl_error *error);
+    phl_status (*save)(const struct phl_train_task *task, const phl_train_task_state *state,
+                       void *context, phl_error *error);
     void *context;
 } phl_keeper;
 
@@ -65,10 +68,11 @@ typedef struct phl_training {
     const phl_mode *modes;    /* partitions given by the user */
     uint32_t n_modes;
     phl_run *run;
+    uint32_t *label_row; /* of the labels of the forest */
     phl_class_data *classes;
-    size_t n_classes, n_chains; /* chains or restarts */
-    struct phl_task *tasks;     /* [classes][chains] */
-    int inner_threads;          /* for loops inside a task */
+    size_t n_classes, n_chains;   /* chains or restarts */
+    struct phl_train_task *tasks; /* [classes][chains] */
+    int inner_threads;            /* for loops inside a task */
     struct timespec began;
     pthread_mutex_t lock; /* one callback at a time */
     bool cancelled;       /* under the lock */
@@ -76,7 +80,7 @@ typedef struct phl_training {
 } phl_training;
 
 /* One chain or restart, and what came out of it. */
-typedef struct phl_task {
+typedef struct phl_train_task {
     phl_training *training;
     phl_class_data *data;
     size_t class_index, chain;
@@ -86,48 +90,47 @@ typedef struct phl_task {
     size_t n_trace, trace_capacity;
     uint64_t iterations;
     phl_stop_reason stop_reason; /* 0: failed or never begun */
-    phl_task_state *from;        /* go on from there; NULL: from the start */
+    phl_train_task_state *from;  /* go on from there; NULL: from the start */
     size_t trace_saved, draws_saved;
     bool saved;      /* at least once by this training */
     double saved_at; /* seconds, when it was saved last */
-} phl_task;
+} phl_train_task;
 
 /* Random stream of a task: class and chain. */
-static inline uint64_t phl_task_stream(const phl_task *task)
+static inline uint64_t phl_train_task_stream(const phl_train_task *task)
 {
     return (uint64_t)task->class_index << 32 | task->chain;
 }
 
 /* Add a row to the trace (class and chain are filled in), report progress, ask whether to go on.
- * Draws count behind iteration `warm` (UINT64_MAX: never, this is EM); `limit` is the last one. */
-phl_status phl_task_watch(phl_task *task, const phl_trace_row *row, uint64_t warm, size_t limit,
-                          bool *go_on, phl_error *error);
-
-/* R-hat of a class so far, NaN while it is unknown (train_rhat.c): as it was a little ago, unless
- * it is wanted `afresh`.  Under the lock. */
-double phl_training_rhat(phl_training *training, size_t class_index, uint64_t warm, bool afresh);
+ * The schedule tells which rows count for R-hat (NULL: none, this is EM); `limit` is the last
+ * iteration. */
+phl_status phl_train_progress_watch(phl_train_task *task, const phl_trace_row *row,
+                                    const phl_schedule *schedule, size_t limit, bool *go_on,
+                                    phl_error *error);
 
 /* Takes over draw->params, on failure too. */
-phl_status phl_task_add_draw(phl_task *task, const phl_draw *draw, phl_error *error);
+phl_status phl_train_task_add_draw(phl_train_task *task, const phl_draw *draw, phl_error *error);
 
 /* Does the keeper, if there is one, want the state: because it is time, or it is the `last`?  Then
  * let it have the state. */
-bool phl_task_due(const phl_task *task, bool last);
-phl_status phl_task_offer(phl_task *task, const phl_task_state *state, phl_error *error);
+bool phl_train_task_due(const phl_train_task *task, bool last);
+phl_status phl_train_task_offer(phl_train_task *task, const phl_train_task_state *state,
+                                phl_error *error);
 
 /* Seconds since the training began, those of the trainings it goes on from included. */
-double phl_task_seconds(const phl_task *task);
+double phl_train_task_seconds(const phl_train_task *task);
 
 /* Tell the user something, with the class if there is one. */
-void phl_task_note(const phl_task *task, const phl_error *note);
+void phl_train_task_note(const phl_train_task *task, const phl_error *note);
 
-phl_status phl_task_run_em(phl_task *task, phl_error *error);
-phl_status phl_task_run_gibbs(phl_task *task, phl_error *error);
+phl_status phl_train_em_run(phl_train_task *task, phl_error *error);
+phl_status phl_train_gibbs_run(phl_train_task *task, phl_error *error);
 
 /* The run is made: refuse a training whose tables would take more than the memory limit, or, where
  * that is not the caller's own, much more for slots that never occur than for those that do
  * (train_memory.c). */
-phl_status phl_training_reckon(const phl_training *training, phl_error *error);
+phl_status phl_train_memory_reckon(const phl_training *training, phl_error *error);
 
 /* phl_train for callers that keep what is reached.  `earlier` and the keeper are borrowed. */
 phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,

@@ -155,7 +155,7 @@ static void check_blocks(const uint8_t *data, size_t size, const phl_read_option
 static void check_counts(const phl_forest *forest)
 {
     phl_error error = {0};
-    phl_stats stats;
+    phl_stats *stats = NULL;
     phl_walk *walk = NULL;
     must(phl_stats_compute(forest, &stats, &error) == PHL_OK, "statistics", &error);
     must(phl_walk_create(forest, &walk, &error) == PHL_OK, "walk", &error);
@@ -167,9 +167,9 @@ static void check_counts(const phl_forest *forest)
             nodes++;
         }
     }
-    must(nodes == stats.nodes, "nodes walked and nodes counted differ", NULL);
+    must(nodes == stats->nodes, "nodes walked and nodes counted differ", NULL);
     phl_walk_free(walk);
-    phl_stats_clear(&stats);
+    phl_stats_free(stats);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -87,8 +87,8 @@ def test_races(place, folder, data, pairs):
                 bad.append(f"pair {pair}: {fault}")
         kind = "one that exists" if there else "a new file"
         report(not bad and alone <= pairs // 4,
-               f"{pairs} pairs of trainings on {kind}, {place}: one of the two runs, the other one says so",
-               f"{len(bad)} wrong, {alone} one after the other", *bad[:5])
+               f"{pairs} pairs of trainings on {kind}, {place}: one of the two runs is there, {pairs - alone} times "
+               "the other one said so", f"{len(bad)} wrong, {alone} one after the other", *bad[:5])
     remove(run)
 
 

@@ -49,7 +49,7 @@ struct work {
     char *written;
     size_t written_size;
     char print[33];
-    phl_stats stats;
+    phl_stats *stats;
 };
 
 /* Block by block, put together at the end. */
@@ -229,11 +229,12 @@ static void finish(void *context, char *out, size_t room)
             hash = hash * 1099511628211u + (unsigned char)work->written[i];
         }
         (void)snprintf(out, room, "%016llx", (unsigned long long)hash);
-    } else if (work->stats.slot_filled != NULL) {
-        (void)snprintf(out, room, "%llu %llu %llu", (unsigned long long)work->stats.nodes,
-                       (unsigned long long)work->stats.slot_child_pairs,
-                       (unsigned long long)work->stats.ambiguous_trees);
-        phl_stats_clear(&work->stats);
+    } else if (work->stats != NULL) {
+        (void)snprintf(out, room, "%llu %llu %llu", (unsigned long long)work->stats->nodes,
+                       (unsigned long long)work->stats->slot_child_pairs,
+                       (unsigned long long)work->stats->ambiguous_trees);
+        phl_stats_free(work->stats);
+        work->stats = NULL;
     } else {
         (void)snprintf(out, room, "%s", work->print);
     }

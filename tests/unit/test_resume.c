@@ -572,13 +572,13 @@ struct foreign {
 static phl_status restore_foreign(struct phl_training *training, void *context, phl_error *error)
 {
     const struct foreign *foreign = context;
-    phl_task *task = &training->tasks[0];
+    phl_train_task *task = &training->tasks[0];
     uint32_t states = training->options.states, block[8] = {0, 1};
     double matrix[16] = {0};
     phl_mode mode = {.slot = foreign->slot, .size = foreign->size};
     mode.block = foreign->soft ? NULL : block;
     mode.matrix = foreign->soft ? matrix : NULL;
-    phl_task_state *from = phl_alloc_zero(1, sizeof *from, error);
+    phl_train_task_state *from = phl_alloc_zero(1, sizeof *from, error);
     task->from = from;
     from->iteration = 2;
     from->alpha = from->alpha0 = 1;
@@ -594,8 +594,8 @@ static phl_status restore_foreign(struct phl_training *training, void *context, 
     return status;
 }
 
-static phl_status save_nothing(const struct phl_task *task, const phl_task_state *at, void *context,
-                               phl_error *error)
+static phl_status save_nothing(const struct phl_train_task *task, const phl_train_task_state *at,
+                               void *context, phl_error *error)
 {
     (void)task;
     (void)at;

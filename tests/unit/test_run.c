@@ -1,12 +1,16 @@
 /* test_run.c - run files: what is saved is what is opened, to the bit; a failed save leaves nothing
  * behind; the JSON of a run. */
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runs.h"
@@ -177,6 +181,83 @@ static void test_replacing(void **state)
     empty_folder();
 }
 
+/* A descriptor that holds the lock of whoever writes to a file, or to a folder. */
+static int lock_of(const char *path)
+{
+    int file = open(path, O_RDONLY);
+    assert_true(file >= 0);
+    assert_int_equal(flock(file, LOCK_EX | LOCK_NB), 0);
+    return file;
+}
+
+/* Over files that others hold, and over databases with logs of their own. */
+static void test_replacing_held(void **state)
+{
+    (void)state;
+    const char *path = in_folder("a.run"), *other = in_folder("other.db");
+    phl_error failure = {0};
+    phl_run *first = random_run(&shapes[A_SP], 1, false);
+    phl_run *second = random_run(&shapes[A_TD], 2, false);
+    must(phl_run_save(first, path, false, error));
+    int held = lock_of(path);
+    assert_int_equal(phl_run_save(second, path, true, &failure), PHL_ERR_WRITE);
+    assert_non_null(strstr(failure.message, "another training is at work"));
+    assert_int_equal(entries_in(folder), 1);
+    assert_int_equal(close(held), 0);
+    phl_run *opened = open_run(path);
+    assert_null(difference(first, opened));
+    phl_run_free(opened);
+
+    /* A database whose log others use stays; afterwards it is replaced, and its log is gone. */
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t (x);", NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(phl_run_save(second, other, true, &failure), PHL_ERR_WRITE);
+    assert_non_null(strstr(failure.message, "another program has it open"));
+    assert_int_equal(sqlite3_exec(db, "INSERT INTO t VALUES (1)", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(entries_in(folder), 4);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    must(phl_run_save(second, other, true, error));
+    assert_int_equal(entries_in(folder), 2);
+    opened = open_run(other);
+    assert_null(difference(second, opened));
+    phl_run_free(opened);
+
+    /* What lies beside a name without a file is not played into the new one. */
+    assert_int_equal(unlink(path), 0);
+    write_bytes(in_folder("a.run-wal"), "x", 1);
+    write_bytes(in_folder("a.run-journal"), "x", 1);
+    must(phl_run_save(first, path, false, error));
+    assert_int_equal(entries_in(folder), 2);
+
+    /* Nobody takes a name while the folder is locked; waited for as long as it takes, if not long.
+     */
+    held = lock_of(folder);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)nanosleep(&(struct timespec){0, 300000000}, NULL);
+        _exit(0); /* its copy of the descriptor */
+    }
+    assert_true(child > 0);
+    assert_int_equal(close(held), 0);
+    struct timespec before, after;
+    (void)clock_gettime(CLOCK_MONOTONIC, &before);
+    must(phl_run_save(second, path, true, error));
+    (void)clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_true((double)(after.tv_sec - before.tv_sec) +
+                    1e-9 * (double)(after.tv_nsec - before.tv_nsec) >
+                0.2);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    opened = open_run(path);
+    assert_null(difference(second, opened));
+    phl_run_free(opened);
+    phl_run_free(first);
+    phl_run_free(second);
+    empty_folder();
+}
+
 /* A run is told from other files by its first bytes. */
 static void test_recognised(void **state)
 {
@@ -272,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup(test_parts, start_empty),
         cmocka_unit_test_setup(test_forests, start_empty),
         cmocka_unit_test_setup(test_replacing, start_empty),
+        cmocka_unit_test_setup(test_replacing_held, start_empty),
         cmocka_unit_test_setup(test_recognised, start_empty),
         cmocka_unit_test_setup(test_no_room, start_empty),
         cmocka_unit_test_setup(test_json, start_empty),

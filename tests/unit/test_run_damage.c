@@ -237,6 +237,34 @@ static void test_hostile_arrays(void **state)
     phl_run_free(run);
 }
 
+/* A run that could not be opened again is not written, and an old file stays. */
+static void test_unreadable(void **state)
+{
+    (void)state;
+    const char *path = in_folder("old.run");
+    phl_run *run = random_run(&shapes[A_SP], SEED, true), *opened = NULL;
+    phl_error failure = {0};
+    save(run, path);
+    double *weight = &run->models[0].weight,
+           *number = &run->models[0].draws[0].params->root_kind[1];
+    double good_weight = *weight, good_number = *number;
+    *weight = INFINITY;
+    assert_int_equal(phl_run_save(run, path, true, &failure), PHL_ERR_INTERNAL);
+    assert_non_null(strstr(failure.message, "could not be read again"));
+    assert_non_null(strstr(failure.message, "an impossible weight"));
+    *weight = good_weight;
+    *number = NAN;
+    assert_int_equal(phl_run_save(run, path, true, &failure), PHL_ERR_INTERNAL);
+    assert_non_null(strstr(failure.message, "is not a distribution"));
+    *number = good_number;
+    assert_int_equal(entries_in(folder), 1);
+    must(phl_run_open(path, &opened, error));
+    assert_null(difference(run, opened));
+    phl_run_free(opened);
+    phl_run_free(run);
+    assert_int_equal(remove(path), 0);
+}
+
 /* 70 subtrees, each twice in the next: 2^70 nodes. */
 static void test_forest_bomb(void **state)
 {
@@ -393,6 +421,7 @@ int main(void)
         cmocka_unit_test_setup(test_refusals, start_empty),
         cmocka_unit_test_setup(test_hostile, start_empty),
         cmocka_unit_test_setup(test_hostile_arrays, start_empty),
+        cmocka_unit_test_setup(test_unreadable, start_empty),
         cmocka_unit_test_setup(test_forest_bomb, start_empty),
         cmocka_unit_test_setup(test_truncations, start_empty),
         cmocka_unit_test_setup(test_bit_flips, start_empty),

@@ -485,18 +485,18 @@ static void test_hiding(void **state)
     must(phl_generate_symm(&symm, &forest, error));
     phl_run *run = empty_run(PHL_SP, 2, 3, 3, NULL, 0);
     add_random_draw(run, 0, 7, ROWS_PLAIN);
-    phl_stats stats;
+    phl_stats *stats = NULL;
     must(phl_stats_compute(forest, &stats, error));
     phl_label_options options;
     phl_label_options_init(&options);
     options.hide = 0.2;
     phl_evaluation e = {0};
     must(phl_label(&run->models[0], forest, &options, NULL, &e, error));
-    check_frequency(e.n, stats.nodes, 0.2);
+    check_frequency(e.n, stats->nodes, 0.2);
     assert_true(e.unseen == e.n); /* labels are 0 to 3, the run knows a to c */
     assert_true(e.accuracy == 0 && isfinite(e.log_loss));
     phl_evaluation_clear(&e);
-    phl_stats_clear(&stats);
+    phl_stats_free(stats);
     phl_forest_free(forest);
     phl_run_free(run);
 }
