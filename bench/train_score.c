@@ -58,25 +58,21 @@ static phl_status train(const phl_forest *forest, const struct settings *setting
 static phl_status score(const phl_run *run, const phl_forest *forest,
                         const struct settings *settings, phl_error *error)
 {
-    phl_evaluation evaluation = {0};
+    phl_evaluation *evaluation = NULL;
+    phl_source *source = NULL;
     phl_classify_options options;
     phl_classify_options_init(&options);
     options.threads = (int)settings->threads;
-    size_t cells = phl_forest_trees(forest) * phl_run_classes(run);
-    double *log_posterior = phl_alloc(cells, sizeof *log_posterior, error);
-    if (log_posterior == NULL) {
-        return PHL_ERR_MEMORY;
-    }
+    phl_status status = phl_source_forest(forest, &source, error);
     double began = bench_seconds(), began_elapsed = elapsed_now();
-    phl_status status = phl_classify(run, forest, &options, log_posterior, error);
+    if (status == PHL_OK) {
+        status = phl_classify(run, source, &options, NULL, &evaluation, error);
+    }
     printf(", \"scoring_seconds\": %.6f, \"scoring_elapsed\": %.6f", bench_seconds() - began,
            elapsed_now() - began_elapsed);
-    if (status == PHL_OK) {
-        status = phl_classify_evaluate(run, forest, log_posterior, &evaluation, error);
-    }
-    printf(", \"accuracy\": %.6f", evaluation.accuracy);
-    phl_evaluation_clear(&evaluation);
-    phl_free(log_posterior);
+    printf(", \"accuracy\": %.6f", status == PHL_OK ? evaluation->best->accuracy : 0.0);
+    phl_evaluation_free(evaluation);
+    phl_source_free(source);
     return status;
 }
 

@@ -3,75 +3,71 @@
 #include "interrupt.h"
 #include "print/terminal.h"
 
-#include <string.h>
-
-/* Distinct subtrees and links of a block, and trees. */
-enum { BLOCK_SIZE = 1000000, BLOCK_TREES = 100000 };
-
-int blocks_open(tree_blocks *blocks, const cli_arguments *parsed, const phl_run *run)
+int blocks_open(tree_blocks *blocks, const cli_arguments *parsed, const char *const *paths,
+                size_t n)
 {
     phl_read_options options;
     phl_error error = {0};
-    *blocks = (tree_blocks){.parsed = parsed, .unseen = {.run = run}};
+    *blocks = (tree_blocks){.parsed = parsed};
     forest_read_options(parsed, &blocks->reports, &options);
-    phl_status status = phl_forest_reader_create(parsed->operands + 1, parsed->n_operands - 1,
-                                                 &options, &blocks->reader, &error);
-    return status == PHL_OK ? EXIT_OK : library_error(parsed->command, &error);
-}
-
-static void tell(const tree_blocks *blocks)
-{
-    phl_read_summary counts;
-    phl_forest_reader_summary(blocks->reader, &counts);
-    forest_tell_read(blocks->parsed, &blocks->reports, &counts);
-    if (!blocks->reports.quiet) {
-        if (counts.trees == 0) {
-            terminal_message("note: there is no tree in the input");
-        }
-        unseen_tell(&blocks->unseen);
+    if (arguments_has(parsed, "block") && arguments_given(parsed, "block")) {
+        options.block_trees = (size_t)arguments_integer(parsed, "block");
+        options.block_size = SIZE_MAX;
     }
-}
-
-int blocks_next(tree_blocks *blocks)
-{
-    size_t trees = (size_t)arguments_integer(blocks->parsed, "block");
-    phl_error error = {0};
-    if (blocks->own) {
-        blocks->first += phl_forest_trees(blocks->own);
-        phl_forest_free(blocks->own);
-        blocks->own = NULL;
-        blocks->forest = NULL;
-    }
-    int code = terminal_finish();
-    if (code != EXIT_OK) {
-        return code;
-    }
-    phl_status status =
-        trees
-            ? phl_forest_reader_next(blocks->reader, trees, 0, &blocks->own, &error)
-            : phl_forest_reader_next(blocks->reader, BLOCK_TREES, BLOCK_SIZE, &blocks->own, &error);
-    if (status != PHL_OK) {
-        return library_error(blocks->parsed->command, &error);
-    }
-    if (interrupt_asked(NULL)) { /* the input may have ended by the same signal */
-        terminal_message("interrupted, nothing was written");
-        return EXIT_INTERRUPTED;
-    }
-    blocks->forest = blocks->own;
-    if (!blocks->own) {
-        tell(blocks);
-    } else if (!blocks->reports.quiet) {
-        unseen_add(&blocks->unseen, blocks->own);
-    }
-    return EXIT_OK;
+    return phl_source_open(paths, n, &options, &blocks->source, &error) == PHL_OK
+               ? EXIT_OK
+               : library_error(parsed->command, &error);
 }
 
 void blocks_close(tree_blocks *blocks)
 {
-    phl_forest_free(blocks->own);
-    phl_forest_reader_free(blocks->reader);
-    unseen_clear(&blocks->unseen);
-    blocks->own = NULL;
-    blocks->forest = NULL;
-    blocks->reader = NULL;
+    phl_source_free(blocks->source);
+    blocks->source = NULL;
+}
+
+/* What reading has to tell comes before what the task has. */
+static void tell(tree_blocks *blocks)
+{
+    phl_read_summary counts;
+    if (blocks->told) {
+        return;
+    }
+    blocks->told = true;
+    phl_source_summary(blocks->source, &counts);
+    forest_tell_read(blocks->parsed, &blocks->reports, &counts);
+    if (counts.trees == 0 && !blocks->reports.quiet) {
+        terminal_message("note: there is no tree in the input");
+    }
+}
+
+static void report(const phl_error *note, void *context)
+{
+    tell(context);
+    terminal_report("note: ", note);
+}
+
+phl_report_fn blocks_report(const tree_blocks *blocks)
+{
+    return blocks->reports.quiet ? NULL : report;
+}
+
+phl_status blocks_result(tree_blocks *blocks, const phl_tree_at *at, int code)
+{
+    if (code == EXIT_OK && at->tree + 1 == phl_forest_trees(at->block)) {
+        code = terminal_finish();
+    }
+    blocks->code = code;
+    return code == EXIT_OK ? PHL_OK : PHL_ERR_CANCELLED;
+}
+
+int blocks_finish(tree_blocks *blocks, phl_status status, const phl_error *error)
+{
+    if (blocks->code != EXIT_OK) {
+        return blocks->code;
+    }
+    if (status != PHL_OK) {
+        return library_error(blocks->parsed->command, error);
+    }
+    tell(blocks);
+    return EXIT_OK;
 }

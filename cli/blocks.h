@@ -1,11 +1,10 @@
-/* blocks.h - the trees a run is used on, block by block, so that memory does not grow with their
- * number.  Results do not depend on where blocks end.
+/* blocks.h - the trees a run is used on, read block by block, so that memory does not grow with
+ * their number, and what is told about all of them at the end.
  */
 #ifndef PHLOEM_CLI_BLOCKS_H
 #define PHLOEM_CLI_BLOCKS_H
 
 #include "forests.h"
-#include "unseen.h"
 
 #define OPTION_BLOCK_ROW                                                                           \
     {                                                                                              \
@@ -22,22 +21,29 @@
     "they come: at a bad tree those of the trees before it are there (a JSON array is left "       \
     "open), then come the error and its exit code."
 
+/* First in what the callbacks of a task get as their context. */
 typedef struct tree_blocks {
     const cli_arguments *parsed;
     read_reports reports;
-    phl_forest_reader *reader;
-    unseen_labels unseen;
-    const phl_forest *forest; /* the block at hand; NULL: none is left */
-    phl_forest *own;          /* the same */
-    size_t first;             /* number in the input of its first tree */
+    phl_source *source;
+    bool told; /* what reading has to tell */
+    int code;  /* a callback ended the task with this exit code, and has said why */
 } tree_blocks;
 
-/* Read the trees of the operands behind the first, as --block and the reading options say.  Returns
- * an exit code; close in any case.  The struct must stay where it is. */
-int blocks_open(tree_blocks *blocks, const cli_arguments *parsed, const phl_run *run);
-/* Flush standard output and take the next block.  At the end the user is told what forest_read_for
- * tells.  Returns an exit code. */
-int blocks_next(tree_blocks *blocks);
+/* A source of the trees of these paths, as --block and the reading options say.  Returns an exit
+ * code; close in any case.  The struct must stay where it is. */
+int blocks_open(tree_blocks *blocks, const cli_arguments *parsed, const char *const *paths,
+                size_t n);
 void blocks_close(tree_blocks *blocks);
+
+/* For the options of a task: its report, NULL with --quiet. */
+phl_report_fn blocks_report(const tree_blocks *blocks);
+
+/* At the end of a callback: an exit code that ends the task, if it is not EXIT_OK.  After the last
+ * tree of a block standard output is flushed. */
+phl_status blocks_result(tree_blocks *blocks, const phl_tree_at *at, int code);
+
+/* The exit code of a task, after saying what went wrong or what reading has to tell. */
+int blocks_finish(tree_blocks *blocks, phl_status status, const phl_error *error);
 
 #endif

@@ -1,12 +1,11 @@
 /* cmd_classify.c - phloem classify: the classes of trees, and how often that is right.
  *
- * Contents: predictions, where they go, the command.
+ * Contents: where predictions go, predictions, the command.
  */
 #include "blocks.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "print/evaluations.h"
-#include "print/progress.h"
 #include "print/rows.h"
 #include "runs.h"
 
@@ -19,14 +18,10 @@
 enum { FIXED_COLUMNS = 4 };
 
 typedef struct classification {
+    tree_blocks blocks; /* first: what callbacks get */
     const cli_arguments *parsed;
     const phl_run *run;
     size_t n_classes;
-    progress_line line;
-    phl_classifier *classifier;
-    tree_blocks blocks;
-    double *log_posterior; /* [trees of a block][classes] */
-    size_t capacity;
     bool known; /* some tree has a class: there is an evaluation */
     /* Predictions. */
     const char *path;     /* NULL: to standard output, if no tree has a class; until that is sure */
@@ -36,25 +31,7 @@ typedef struct classification {
     row_writer rows;
 } classification;
 
-/* ---- predictions ---- */
-
-static void print_predictions(classification *c)
-{
-    const phl_forest *forest = c->blocks.forest;
-    char source[SOURCE_SIZE];
-    for (size_t t = 0; t < phl_forest_trees(forest); t++) {
-        const double *log_p = c->log_posterior + t * c->n_classes;
-        rows_count(&c->rows, c->blocks.first + t);
-        rows_text(&c->rows, tree_source(forest, t, source));
-        rows_text(&c->rows, tree_class_name(forest, t));
-        rows_text(&c->rows, phl_run_class_name(c->run, phl_classify_best(log_p, c->n_classes)));
-        for (size_t k = 0; k < c->n_classes; k++) {
-            rows_real(&c->rows, exp(log_p[k]), DIGITS_PROBABILITY);
-        }
-    }
-}
-
-/* ---- where they go ---- */
+/* ---- where predictions go ---- */
 
 static const char *waiting_folder(void)
 {
@@ -148,96 +125,90 @@ static int end_rows(classification *c)
     return code == EXIT_OK && c->waiting ? print_waiting(c) : code;
 }
 
-/* ---- the command ---- */
+/* ---- predictions ---- */
 
-static bool any_class(const phl_forest *forest)
+static int print_prediction(classification *c, const phl_tree_at *at,
+                            const phl_classified_tree *tree)
 {
-    for (size_t t = 0; t < phl_forest_trees(forest); t++) {
-        if (phl_tree_class(forest, t) != PHL_NO_CLASS) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int classify_block(classification *c)
-{
-    const phl_forest *forest = c->blocks.forest;
-    size_t wanted = phl_forest_trees(forest) * c->n_classes;
-    phl_error error = {0};
-    if (wanted > c->capacity) {
-        free(c->log_posterior);
-        c->capacity = wanted;
-        c->log_posterior = terminal_allocate(wanted, sizeof *c->log_posterior);
-    }
-    if (phl_classifier_add(c->classifier, forest, c->log_posterior, &error) != PHL_OK) {
-        return library_error(c->parsed->command, &error);
-    }
-    c->known = c->known || any_class(forest);
-    if (!c->path && c->known) {
-        return EXIT_OK; /* no rows will be printed */
-    }
+    char source[SOURCE_SIZE];
     int code = begin_rows(c);
-    if (code == EXIT_OK) {
-        print_predictions(c);
-        if (c->waiting && ferror(c->waiting)) {
-            code = cannot_wait(stream_flush(c->waiting));
-        } else if (c->path && ferror(c->result.file)) {
-            code = result_close(&c->result, EXIT_OK); /* says why */
-        }
-    }
-    return code;
-}
-
-/* The end: what is known of all trees together. */
-static int finish(classification *c)
-{
-    static const evaluation_words words = {
-        .items = "trees classified", .name = "class", .names = "classes"};
-    phl_evaluation evaluation = {0};
-    phl_error error = {0};
-    int code = end_rows(c);
     if (code != EXIT_OK) {
         return code;
     }
-    if (phl_classifier_finish(c->classifier, c->known ? &evaluation : NULL, &error) != PHL_OK) {
-        return library_error(c->parsed->command, &error);
+    rows_count(&c->rows, at->number);
+    rows_text(&c->rows, tree_source(at->block, at->tree, source));
+    rows_text(&c->rows, tree_class_name(at->block, at->tree));
+    rows_text(&c->rows, phl_run_class_name(c->run, tree->best));
+    for (size_t k = 0; k < c->n_classes; k++) {
+        rows_real(&c->rows, exp(tree->log_posterior[k]), DIGITS_PROBABILITY);
     }
-    code = result_close(&c->result, EXIT_OK);
+    if (c->waiting && ferror(c->waiting)) {
+        return cannot_wait(stream_flush(c->waiting));
+    }
+    return c->path && ferror(c->result.file) ? result_close(&c->result, EXIT_OK) /* says why */
+                                             : EXIT_OK;
+}
+
+static phl_status take_tree(const phl_tree_at *at, const phl_classified_tree *tree, void *context,
+                            phl_error *error)
+{
+    classification *c = context;
+    int code = EXIT_OK;
+    (void)error;
+    c->known = c->known || phl_tree_class(at->block, at->tree) != PHL_NO_CLASS;
+    if (c->path || !c->known) { /* rows will be printed, or may be */
+        code = print_prediction(c, at, tree);
+    }
+    return blocks_result(&c->blocks, at, code);
+}
+
+/* ---- the command ---- */
+
+/* The end: what is known of all trees together. */
+static int finish(classification *c, const phl_evaluation *evaluation)
+{
+    static const evaluation_words words = {
+        .items = "trees classified", .name = "class", .names = "classes"};
+    int code = end_rows(c);
+    if (code == EXIT_OK) {
+        code = result_close(&c->result, EXIT_OK);
+    }
     if (code == EXIT_OK && c->known) {
         if (arguments_flag(c->parsed, "json")) {
-            evaluation_json(&evaluation, false);
+            evaluation_json(evaluation);
         } else {
-            evaluation_print(&evaluation, &words);
+            evaluation_print(evaluation, &words);
         }
     }
-    phl_evaluation_clear(&evaluation);
     return code;
 }
 
 static int classify(classification *c)
 {
+    const cli_arguments *parsed = c->parsed;
     phl_classify_options options;
+    phl_evaluation *evaluation = NULL;
     phl_error error = {0};
+    int code = blocks_open(&c->blocks, parsed, parsed->operands + 1, parsed->n_operands - 1);
+    if (code != EXIT_OK) {
+        return code;
+    }
     phl_classify_options_init(&options);
-    options.structure = structure_of(c->parsed);
-    options.prior = class_prior_of(c->parsed);
-    options.threads = threads_of(c->parsed);
-    options.report = progress_report;
+    options.structure = structure_of(parsed);
+    options.prior = class_prior_of(parsed);
+    options.threads = threads_of(parsed);
+    options.report = blocks_report(&c->blocks);
     options.cancel = interrupt_asked;
-    options.context = &c->line;
-    if (phl_classifier_create(c->run, &options, &c->classifier, &error) != PHL_OK) {
-        return library_error(c->parsed->command, &error);
-    }
-    int code = blocks_open(&c->blocks, c->parsed, c->run);
-    while (code == EXIT_OK && (code = blocks_next(&c->blocks)) == EXIT_OK && c->blocks.forest) {
-        code = classify_block(c);
-    }
+    options.context = c;
+    phl_status status =
+        phl_classify(c->run, c->blocks.source, &options, take_tree, &evaluation, &error);
+    code = blocks_finish(&c->blocks, status, &error);
     if (code == EXIT_OK) {
-        code = finish(c);
+        code = finish(c, evaluation);
     } else if (c->columns && !c->path) {
         rows_cut(&c->rows);
     }
+    phl_evaluation_free(evaluation);
     return code;
 }
 
@@ -245,7 +216,6 @@ static int run_classify(const cli_arguments *parsed)
 {
     classification c = {.parsed = parsed, .path = arguments_path(parsed, "predictions")};
     phl_run *run = NULL;
-    c.line.quiet = arguments_flag(parsed, "quiet");
     int code = run_open_trained(parsed, &run);
     if (code == EXIT_OK && !phl_run_per_class(run)) {
         code = usage_error(parsed->command,
@@ -270,9 +240,7 @@ static int run_classify(const cli_arguments *parsed)
     if (c.waiting) {
         fclose(c.waiting);
     }
-    free(c.log_posterior);
     blocks_close(&c.blocks);
-    phl_classifier_free(c.classifier);
     phl_run_free(run);
     return code;
 }

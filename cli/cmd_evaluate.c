@@ -22,6 +22,7 @@ typedef struct validation {
     phl_evaluate_options options;
     uint32_t *states;
     uint32_t *fold; /* NULL: dealt at random */
+    bool per_class;
 } validation;
 
 /* ---- what to do ---- */
@@ -69,7 +70,7 @@ static int choose_task(validation *v)
                          source);
         return EXIT_DATA;
     }
-    v->options.train.per_class = with > 0;
+    v->per_class = with > 0;
     return EXIT_OK;
 }
 
@@ -94,9 +95,9 @@ static void describe(const validation *v, const training *how)
     char means[120];
     training_describe_forest(v->forest);
     training_describe_means(how, means, sizeof means);
-    terminal_message(
-        "model %s, %zu folds, by %s; %s", phl_kind_name(how->options.kind), v->options.n_folds,
-        v->options.train.per_class ? "class" : "held-out likelihood (no classes)", means);
+    terminal_message("model %s, %zu folds, by %s; %s", phl_kind_name(how->options.kind),
+                     v->options.n_folds,
+                     v->per_class ? "class" : "held-out likelihood (no classes)", means);
 }
 
 /* ---- the table ---- */
@@ -201,23 +202,25 @@ static void print_json(const phl_cross_validation *result)
 
 /* ---- the command ---- */
 
-static int validate(validation *v, const training *how)
+static int validate(validation *v, training *how)
 {
-    phl_cross_validation result = {0};
+    phl_cross_validation *result = NULL;
     phl_error error = {0};
     progress_begin(&v->line, arguments_flag(v->parsed, "quiet"));
     v->line.chains = training_samples(how);
+    how->options.per_class = v->per_class;
+    v->options.train = &how->options;
     phl_status status = phl_cross_validate(v->forest, &v->options, &result, &error);
     progress_end(&v->line);
     if (status != PHL_OK) {
         return library_error(v->parsed->command, &error);
     }
     if (arguments_flag(v->parsed, "json")) {
-        print_json(&result);
+        print_json(result);
     } else {
-        print_table(&result);
+        print_table(result);
     }
-    phl_cross_validation_clear(&result);
+    phl_cross_validation_free(result);
     return EXIT_OK;
 }
 
@@ -229,7 +232,6 @@ static int run_evaluate(const cli_arguments *parsed)
     phl_evaluate_options_init(&v.options);
     int code = training_begin(parsed, &v, &how);
     if (code == EXIT_OK) {
-        v.options.train = how.options;
         v.options.structure = structure_of(parsed);
         v.options.prior = class_prior_of(parsed);
         v.options.progress = progress_evaluate;
@@ -309,7 +311,8 @@ const cli_command command_evaluate = {
         "states. Where the trees have classes a model is trained for each class and the test "
         "trees are classified; the best number of states has the highest mean accuracy. Without "
         "classes (or with --no-class) one model is trained, and the best number has the highest "
-        "mean log-likelihood of the test trees.",
+        "mean log-likelihood of the test trees.\n\n"
+        "All trees are kept in memory: each of them is in the training of all folds but one.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

@@ -1,39 +1,30 @@
 /* cmd_label.c - phloem label: unknown labels filled in, and how often that is right.
  *
- * Contents: options, predictions, evaluation, trees, the command.
+ * Contents: options, predictions, the command.
  */
+#include "blocks.h"
 #include "commands.h"
-#include "forests.h"
 #include "interrupt.h"
 #include "print/evaluations.h"
-#include "print/progress.h"
 #include "print/rows.h"
 #include "runs.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct labelling {
-    progress_line line; /* first: what callbacks report to */
+    tree_blocks blocks; /* first: what callbacks get */
     const cli_arguments *parsed;
     const phl_run *run;
-    const phl_forest *forest;
-    tree_groups groups;
     phl_label_options options;
     bool evaluated;
-    int32_t *run_label;    /* [labels of the forest] number in the run, or -1 */
-    uint64_t *drawn_right; /* [labels of the run + 1] by the true label */
     uint64_t filled;
-    phl_evaluation whole; /* of one group; of several: */
-    evaluation_pool pool;
-    const phl_evaluation *evaluation; /* the one that holds */
-    /* Predictions. */
-    const tree_group *group; /* at hand */
-    row_writer *rows;        /* NULL: not wanted */
-    char **text_of;          /* [trees] rows of a tree, when they do not come in order */
-    size_t *size_of;
+    result_file result; /* of predictions; without a file: not wanted */
+    size_t n_probabilities;
+    const char **columns; /* of their rows; NULL: none were begun */
+    row_writer rows;
+    trees_out out; /* trees with labels filled in */
 } labelling;
 
 /* ---- options ---- */
@@ -65,8 +56,8 @@ static int check_options(const cli_arguments *parsed)
 {
     const char *output = arguments_path(parsed, "output");
     const char *predictions = arguments_path(parsed, "predictions");
-    bool trees_out = output && strcmp(output, "-") == 0;
-    bool rows_out = predictions && strcmp(predictions, "-") == 0;
+    bool trees = output && strcmp(output, "-") == 0;
+    bool rows = predictions && strcmp(predictions, "-") == 0;
     if (arguments_flag(parsed, "drawn") && !output) {
         return usage_error(parsed->command, "option --drawn says which labels go into the trees "
                                             "written with --output; that is missing");
@@ -74,7 +65,7 @@ static int check_options(const cli_arguments *parsed)
     if (arguments_flag(parsed, "json") && !arguments_given(parsed, "hide")) {
         return usage_error(parsed->command, "option --json is for the evaluation; add --hide");
     }
-    if (trees_out + rows_out + arguments_given(parsed, "hide") > 1) {
+    if (trees + rows + arguments_given(parsed, "hide") > 1) {
         return usage_error(parsed->command,
                            "only one of the evaluation (--hide), the trees (--output) and "
                            "the predictions (--predictions) can go to standard output");
@@ -98,193 +89,150 @@ static const char *run_label(const labelling *l, int32_t label)
     return label < 0 ? NULL : phl_run_label_name(l->run, (size_t)label);
 }
 
-static void print_rows(labelling *l, const phl_labelled_tree *t, size_t tree)
+/* Once, when the first row is there. */
+static void begin_rows(labelling *l)
+{
+    if (!l->columns) {
+        l->columns = probability_columns(fixed_columns, FIXED_COLUMNS, l->run, phl_run_label_name,
+                                         l->n_probabilities);
+        rows_begin(&l->rows, l->result.file, false, l->columns, FIXED_COLUMNS + l->n_probabilities);
+    }
+}
+
+static void print_rows(labelling *l, const phl_tree_at *at, const phl_labelled_tree *t)
 {
     size_t m = phl_run_labels(l->run), row = 0;
     char source[SOURCE_SIZE];
-    tree_source(l->forest, tree, source);
+    tree_source(at->block, at->tree, source);
     for (size_t u = 0; u < t->n; u++) {
         if (!t->filled[u]) {
             continue;
         }
         const double *p = t->probability + row++ * m;
-        rows_count(l->rows, tree);
-        rows_text(l->rows, source);
-        rows_count(l->rows, u);
-        rows_label(l->rows, forest_label(l->forest, t->truth[u]));
-        rows_label(l->rows, run_label(l, t->best[u]));
-        rows_real(l->rows, t->best[u] < 0 ? NAN : p[t->best[u]], DIGITS_PROBABILITY);
-        rows_label(l->rows, run_label(l, t->drawn[u]));
-        for (size_t i = 0; FIXED_COLUMNS + i < l->rows->n_columns; i++) {
-            rows_real(l->rows, p[i], DIGITS_PROBABILITY);
+        rows_count(&l->rows, at->number);
+        rows_text(&l->rows, source);
+        rows_count(&l->rows, u);
+        rows_label(&l->rows, forest_label(at->block, t->truth[u]));
+        rows_label(&l->rows, run_label(l, t->best[u]));
+        rows_real(&l->rows, t->best[u] < 0 ? NAN : p[t->best[u]], DIGITS_PROBABILITY);
+        rows_label(&l->rows, run_label(l, t->drawn[u]));
+        for (size_t i = 0; i < l->n_probabilities; i++) {
+            rows_real(&l->rows, p[i], DIGITS_PROBABILITY);
         }
     }
 }
 
-static phl_status take_tree(const phl_labelled_tree *t, void *context, phl_error *error)
+static phl_status take_tree(const phl_tree_at *at, const phl_labelled_tree *t, void *context,
+                            phl_error *error)
 {
     labelling *l = context;
-    size_t tree = l->group->trees ? l->group->trees[t->tree] : t->tree;
+    int code = EXIT_OK;
     (void)error;
     l->filled += t->n_filled;
-    for (size_t u = 0; u < t->n; u++) {
-        int32_t truth = t->hidden[u] ? l->run_label[t->truth[u]] : -1;
-        l->drawn_right[truth < 0 ? phl_run_labels(l->run) : (size_t)truth] +=
-            truth >= 0 && t->drawn[u] == truth;
-    }
-    if (!l->rows) {
-        return PHL_OK;
-    }
-    if (!l->text_of) {
-        print_rows(l, t, tree);
-        return PHL_OK;
-    }
-    /* Kept until all trees before it are there. */
-    FILE *file = l->rows->file;
-    l->rows->file = open_memstream(&l->text_of[tree], &l->size_of[tree]);
-    if (!l->rows->file) {
-        terminal_message("memory is used up");
-        exit(EXIT_SYSTEM);
-    }
-    print_rows(l, t, tree);
-    fclose(l->rows->file);
-    l->rows->file = file;
-    return PHL_OK;
-}
-
-static void print_kept(labelling *l)
-{
-    for (size_t t = 0; l->text_of && t < l->groups.n_trees; t++) {
-        if (l->text_of[t]) {
-            fwrite(l->text_of[t], 1, l->size_of[t], l->rows->file);
-            free(l->text_of[t]);
+    if (l->result.file) {
+        begin_rows(l);
+        print_rows(l, at, t);
+        if (l->result.file != stdout && ferror(l->result.file)) {
+            code = result_close(&l->result, EXIT_OK); /* says why */
         }
     }
-    free(l->text_of);
-    free(l->size_of);
-    l->text_of = NULL;
-    l->size_of = NULL;
+    return blocks_result(&l->blocks, at, code);
 }
 
-/* Label all trees: rows to l->rows, figures to l->evaluation. */
-static int predict(labelling *l)
+static phl_status take_filled(const phl_forest *block, void *context, phl_error *error)
 {
-    phl_error error = {0};
-    phl_status status = PHL_OK;
-    for (size_t g = 0; g < l->groups.n && status == PHL_OK; g++) {
-        phl_evaluation part = {0};
-        l->group = &l->groups.groups[g];
-        status =
-            phl_label(l->group->model, l->group->forest, &l->options, take_tree, &part, &error);
-        if (status == PHL_OK && l->groups.n > 1) {
-            pool_add(&l->pool, &part);
-            phl_evaluation_clear(&part);
-        } else {
-            l->whole = part;
-        }
-    }
-    pool_finish(&l->pool);
-    l->evaluation = l->groups.n > 1 ? &l->pool.total : &l->whole;
-    return status == PHL_OK ? EXIT_OK : library_error(l->parsed->command, &error);
-}
-
-/* The same, with the predictions written to `path`. */
-static int predict_into(labelling *l, const char *path)
-{
-    size_t n = arguments_flag(l->parsed, "probabilities") ? phl_run_labels(l->run) : 0;
-    row_writer rows;
-    result_file result = {0};
-    int code = result_open(&result, path);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    const char **columns =
-        probability_columns(fixed_columns, FIXED_COLUMNS, l->run, phl_run_label_name, n);
-    rows_begin(&rows, result.file, false, columns, FIXED_COLUMNS + n);
-    l->rows = &rows;
-    if (l->groups.n > 1) {
-        l->text_of = terminal_allocate(l->groups.n_trees, sizeof *l->text_of);
-        l->size_of = terminal_allocate(l->groups.n_trees, sizeof *l->size_of);
-    }
-    code = predict(l);
-    print_kept(l);
-    rows_end(&rows);
-    l->rows = NULL;
-    probability_columns_free(columns, FIXED_COLUMNS, n);
-    return result_close(&result, code);
-}
-
-/* ---- evaluation ---- */
-
-static void print_evaluation(const labelling *l)
-{
-    const evaluation_words words = {.items = "labels hidden",
-                                    .name = "label",
-                                    .names = "labels",
-                                    .drawn_right = l->drawn_right};
-    if (arguments_flag(l->parsed, "json")) {
-        evaluation_json(l->evaluation, true);
-    } else if (l->evaluation->n == 0) {
-        printf("labels hidden       0\n");
-    } else {
-        evaluation_print(l->evaluation, &words);
-    }
-}
-
-/* ---- trees ---- */
-
-static int write_trees(labelling *l)
-{
-    phl_forest **parts = terminal_allocate(l->groups.n, sizeof *parts);
-    phl_forest *joined = NULL;
-    phl_error error = {0};
-    bool drawn = arguments_flag(l->parsed, "drawn");
-    int code = EXIT_OK;
-    l->options.report = NULL; /* was told already */
-    for (size_t g = 0; g < l->groups.n && code == EXIT_OK; g++) {
-        const tree_group *group = &l->groups.groups[g];
-        if (phl_label_forest(group->model, group->forest, &l->options, drawn, &parts[g], &error) !=
-            PHL_OK) {
-            code = library_error(l->parsed->command, &error);
-        }
-    }
-    if (code == EXIT_OK) {
-        code = groups_join(l->parsed, &l->groups, parts, &joined);
-    } else {
-        for (size_t g = 0; g < l->groups.n; g++) {
-            phl_forest_free(parts[g]);
-        }
-    }
-    if (code == EXIT_OK) {
-        code = forest_write(l->parsed, joined);
-    }
-    phl_forest_free(joined);
-    free(parts);
-    return code;
+    labelling *l = context;
+    return trees_write(&l->out, block, error);
 }
 
 /* ---- the command ---- */
 
-static int label(labelling *l)
+/* Open what is written. */
+static int open_outputs(labelling *l)
 {
     const char *predictions = arguments_path(l->parsed, "predictions");
-    const char *output = arguments_path(l->parsed, "output");
+    bool trees = arguments_path(l->parsed, "output") != NULL;
     int code = EXIT_OK;
-    if (!predictions && !output && !l->evaluated) {
+    if (!predictions && !trees && !l->evaluated) {
         predictions = "-";
     }
-    code = predictions ? predict_into(l, predictions) : predict(l);
-    if (code == EXIT_OK && l->filled == 0 && l->groups.n_trees && !l->line.quiet) {
+    if (predictions) {
+        code = result_open(&l->result, predictions);
+    }
+    if (code == EXIT_OK && trees) {
+        code = trees_open(&l->out, l->parsed);
+        l->options.filled = take_filled;
+        l->options.fill_drawn = arguments_flag(l->parsed, "drawn");
+    }
+    l->options.no_draw = !predictions && !l->evaluated && !l->options.fill_drawn;
+    return code;
+}
+
+static void print_evaluation(const labelling *l, const phl_evaluation *evaluation)
+{
+    static const evaluation_words words = {
+        .items = "labels hidden", .name = "label", .names = "labels"};
+    if (arguments_flag(l->parsed, "json")) {
+        evaluation_json(evaluation);
+    } else if (evaluation->n == 0) {
+        printf("labels hidden       0\n");
+    } else {
+        evaluation_print(evaluation, &words);
+    }
+}
+
+/* What is told and printed once all trees were labelled. */
+static int finish(labelling *l, const phl_evaluation *evaluation)
+{
+    phl_read_summary counts;
+    phl_source_summary(l->blocks.source, &counts);
+    if (l->filled == 0 && counts.trees && !l->blocks.reports.quiet) {
         terminal_message(l->evaluated ? "note: no label was hidden"
                                       : "note: every label is known, there was nothing to fill in; "
                                         "--hide hides known labels and evaluates");
     }
+    if (l->result.file) {
+        begin_rows(l);
+    }
+    int code = result_close(&l->result, EXIT_OK);
     if (code == EXIT_OK && l->evaluated) {
-        print_evaluation(l);
+        print_evaluation(l, evaluation);
     }
-    if (code == EXIT_OK && output) {
-        code = write_trees(l);
+    return code;
+}
+
+static int label(labelling *l)
+{
+    const cli_arguments *parsed = l->parsed;
+    phl_evaluation *evaluation = NULL;
+    phl_error error = {0};
+    int code = blocks_open(&l->blocks, parsed, parsed->operands + 1, parsed->n_operands - 1);
+    if (code == EXIT_OK) {
+        code = open_outputs(l);
     }
+    if (code == EXIT_OK) {
+        l->options.threads = threads_of(parsed);
+        l->options.report = blocks_report(&l->blocks);
+        l->options.cancel = interrupt_asked;
+        l->options.context = l;
+        phl_status status = phl_label(l->run, l->blocks.source, &l->options, take_tree,
+                                      l->evaluated ? &evaluation : NULL, &error);
+        code = status != PHL_OK && l->blocks.code == EXIT_OK && l->out.sink
+                   ? trees_close(&l->out, status, &error)
+                   : blocks_finish(&l->blocks, status, &error);
+    }
+    if (code == EXIT_OK) {
+        code = finish(l, evaluation);
+    }
+    if (code == EXIT_OK) {
+        code = trees_close(&l->out, PHL_OK, NULL);
+    }
+    code = result_close(&l->result, code); /* removes what is not complete */
+    trees_abandon(&l->out);
+    if (l->columns) {
+        probability_columns_free(l->columns, FIXED_COLUMNS, l->n_probabilities);
+    }
+    phl_evaluation_free(evaluation);
     return code;
 }
 
@@ -292,13 +240,7 @@ static int run_label_command(const cli_arguments *parsed)
 {
     labelling l = {.parsed = parsed, .evaluated = arguments_given(parsed, "hide")};
     phl_run *run = NULL;
-    phl_forest *forest = NULL;
-    l.line.quiet = arguments_flag(parsed, "quiet");
     phl_label_options_init(&l.options);
-    l.options.threads = threads_of(parsed);
-    l.options.report = progress_report;
-    l.options.cancel = interrupt_asked;
-    l.options.context = &l;
     int code = check_options(parsed);
     if (code == EXIT_OK) {
         code = hide_of(parsed, &l.options.hide);
@@ -307,25 +249,14 @@ static int run_label_command(const cli_arguments *parsed)
         code = arguments_seed(parsed, &l.options.seed);
     }
     if (code == EXIT_OK) {
-        code = run_and_forest(parsed, &run, &forest);
+        code = run_open_trained(parsed, &run);
     }
     if (code == EXIT_OK) {
         l.run = run;
-        l.forest = forest;
-        code = groups_make(parsed, run, forest, &l.groups);
-    }
-    if (code == EXIT_OK) {
-        pool_begin(&l.pool, run);
-        l.run_label = labels_in_run(run, forest);
-        l.drawn_right = terminal_allocate(phl_run_labels(run) + 1, sizeof *l.drawn_right);
+        l.n_probabilities = arguments_flag(parsed, "probabilities") ? phl_run_labels(run) : 0;
         code = label(&l);
     }
-    groups_clear(&l.groups);
-    pool_clear(&l.pool);
-    phl_evaluation_clear(&l.whole);
-    free(l.run_label);
-    free(l.drawn_right);
-    phl_forest_free(forest);
+    blocks_close(&l.blocks);
     phl_run_free(run);
     return code;
 }
@@ -347,6 +278,7 @@ static const cli_option label_rows[] = {
     {.name = "drawn",
      .type = OPTION_FLAG,
      .help = "put labels drawn at random into the trees, not the most probable ones"},
+    OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print the evaluation as one JSON object"),
     OPTION_SEED_ROW,
 };
@@ -379,7 +311,10 @@ const cli_command command_label = {
         "entropy of the true labels given the predicted one, log-loss and the confusion "
         "matrix.\n\n"
         "With a run trained with --per-class each tree is labelled by the model of its own class; "
-        "trees without one need --class.",
+        "trees without one need --class.\n\n"
+        "Trees are read block by block, so there may be any number of them. Rows and trees on "
+        "standard output come as trees do: at a bad tree those of the trees before it are there. "
+        "Trees written as XML are kept until the end.",
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

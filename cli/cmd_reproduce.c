@@ -200,7 +200,7 @@ static void outcome_clear(outcome *o)
     free(o->config);
     free(o->version);
     free(o->fingerprint);
-    confusion_clear(&o->confusion);
+    phl_evaluation_free(o->evaluation);
     for (size_t u = 0; o->drawn && o->drawn[u]; u++) {
         free(o->drawn[u]);
     }

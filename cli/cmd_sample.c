@@ -1,11 +1,7 @@
-/* cmd_sample.c - phloem sample: labels for given shapes, or whole trees, drawn from a model.
- *
- * Contents: labels for shapes, whole trees, the command.
- */
+/* cmd_sample.c - phloem sample: labels for given shapes, or whole trees, drawn from a model. */
+#include "blocks.h"
 #include "commands.h"
-#include "forests.h"
 #include "interrupt.h"
-#include "print/progress.h"
 #include "print/terminal.h"
 #include "runs.h"
 
@@ -13,91 +9,9 @@
 #include <string.h>
 
 typedef struct sampling {
-    progress_line line; /* first: what callbacks report to */
-    const cli_arguments *parsed;
-    const phl_run *run;
-    phl_sample_options options;
+    tree_blocks blocks; /* first: what callbacks get */
+    trees_out out;
 } sampling;
-
-static void free_all(phl_forest **forests, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        phl_forest_free(forests[i]);
-    }
-    free(forests);
-}
-
-/* ---- labels for shapes ---- */
-
-static int label_shapes(sampling *s, const phl_forest *shapes, phl_forest **forest)
-{
-    tree_groups groups = {0};
-    phl_error error = {0};
-    int code = groups_make(s->parsed, s->run, shapes, &groups);
-    phl_forest **parts = terminal_allocate(groups.n, sizeof *parts);
-    for (size_t g = 0; g < groups.n && code == EXIT_OK; g++) {
-        const tree_group *group = &groups.groups[g];
-        if (phl_sample_labels(group->model, group->forest, &s->options, &parts[g], &error) !=
-            PHL_OK) {
-            code = library_error(s->parsed->command, &error);
-        }
-    }
-    if (code == EXIT_OK) {
-        code = groups_join(s->parsed, &groups, parts, forest);
-        free(parts);
-    } else {
-        free_all(parts, groups.n);
-    }
-    groups_clear(&groups);
-    return code;
-}
-
-static int sample_shapes(sampling *s, phl_forest **forest)
-{
-    const cli_arguments *parsed = s->parsed;
-    size_t n = parsed->n_operands; /* --shapes, and the operands behind RUN */
-    const char **paths = terminal_allocate(n, sizeof *paths);
-    phl_forest *shapes = NULL;
-    paths[0] = arguments_path(parsed, "shapes");
-    for (size_t i = 1; i < n; i++) {
-        paths[i] = parsed->operands[i];
-    }
-    int code = forest_read_paths(parsed, paths, n, &shapes, NULL);
-    if (code == EXIT_OK) {
-        code = label_shapes(s, shapes, forest);
-    }
-    phl_forest_free(shapes);
-    free(paths);
-    return code;
-}
-
-/* ---- whole trees ---- */
-
-static int sample_trees(sampling *s, phl_forest **forest)
-{
-    const char *name = arguments_string(s->parsed, "class");
-    size_t first = 0, last = phl_run_classes(s->run);
-    phl_error error = {0};
-    phl_status status = PHL_OK;
-    int code = EXIT_OK;
-    if (name) {
-        first = find_class(s->parsed, s->run, name, &code);
-        if (first == SIZE_MAX) {
-            return code;
-        }
-        last = first + 1;
-    }
-    phl_forest **parts = terminal_allocate(last - first, sizeof *parts);
-    for (size_t m = first; m < last && status == PHL_OK; m++) {
-        status = phl_sample_trees(phl_run_model(s->run, m), &s->options, &parts[m - first], NULL,
-                                  &error);
-    }
-    if (status == PHL_OK) {
-        status = phl_forest_concat((const phl_forest *const *)parts, last - first, forest, &error);
-    }
-    free_all(parts, last - first);
-    return status == PHL_OK ? EXIT_OK : library_error(s->parsed->command, &error);
-}
 
 /* ---- the command ---- */
 
@@ -122,37 +36,76 @@ static int check_options(const cli_arguments *parsed)
     return EXIT_OK;
 }
 
+static phl_status take_block(const phl_forest *block, void *context, phl_error *error)
+{
+    sampling *s = context;
+    return trees_write(&s->out, block, error);
+}
+
+/* The trees of --shapes, and of the operands behind RUN. */
+static int open_shapes(sampling *s, const cli_arguments *parsed)
+{
+    const char **paths = terminal_allocate(parsed->n_operands, sizeof *paths);
+    paths[0] = arguments_path(parsed, "shapes");
+    for (size_t i = 1; i < parsed->n_operands; i++) {
+        paths[i] = parsed->operands[i];
+    }
+    int code = blocks_open(&s->blocks, parsed, paths, parsed->n_operands);
+    free(paths);
+    return code;
+}
+
+static int sample(sampling *s, const cli_arguments *parsed, const phl_run *run,
+                  phl_sample_options *options)
+{
+    bool shapes = arguments_given(parsed, "shapes");
+    phl_error error = {0};
+    s->blocks.reports.quiet = arguments_flag(parsed, "quiet");
+    s->blocks.told = !shapes;
+    int code = shapes ? open_shapes(s, parsed) : EXIT_OK;
+    if (code == EXIT_OK) {
+        code = trees_open(&s->out, parsed);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    options->threads = threads_of(parsed);
+    options->report = blocks_report(&s->blocks);
+    options->cancel = interrupt_asked;
+    options->context = s;
+    if (arguments_given(parsed, "max-nodes")) {
+        options->max_nodes = (size_t)arguments_integer(parsed, "max-nodes");
+    }
+    if (!shapes) { /* reading gives it to shapes */
+        options->trees = (size_t)arguments_integer(parsed, "trees");
+        options->class_name = arguments_string(parsed, "class");
+    }
+    phl_status status = phl_sample(run, s->blocks.source, options, take_block, &error);
+    if (status == PHL_OK && shapes) {
+        phl_read_summary counts;
+        phl_source_summary(s->blocks.source, &counts);
+        forest_tell_read(parsed, &s->blocks.reports, &counts);
+    }
+    return trees_close(&s->out, status, &error);
+}
+
 static int run_sample(const cli_arguments *parsed)
 {
-    sampling s = {.parsed = parsed};
+    sampling s = {0};
+    phl_sample_options options;
     phl_run *run = NULL;
-    phl_forest *forest = NULL;
-    s.line.quiet = arguments_flag(parsed, "quiet");
-    phl_sample_options_init(&s.options);
+    phl_sample_options_init(&options);
     int code = check_options(parsed);
     if (code == EXIT_OK) {
-        code = arguments_seed(parsed, &s.options.seed);
+        code = arguments_seed(parsed, &options.seed);
     }
     if (code == EXIT_OK) {
         code = run_open_trained(parsed, &run);
     }
     if (code == EXIT_OK) {
-        s.run = run;
-        s.options.threads = threads_of(parsed);
-        s.options.report = progress_report;
-        s.options.cancel = interrupt_asked;
-        s.options.context = &s;
-        if (arguments_given(parsed, "max-nodes")) {
-            s.options.max_nodes = (size_t)arguments_integer(parsed, "max-nodes");
-        }
-        s.options.trees = (size_t)arguments_integer(parsed, "trees");
-        code = arguments_given(parsed, "shapes") ? sample_shapes(&s, &forest)
-                                                 : sample_trees(&s, &forest);
+        code = sample(&s, parsed, run, &options);
     }
-    if (code == EXIT_OK) {
-        code = forest_write(parsed, forest);
-    }
-    phl_forest_free(forest);
+    blocks_close(&s.blocks);
     phl_run_free(run);
     return code;
 }

@@ -1,30 +1,18 @@
 /* cmd_score.c - phloem score: how probable trees are, and which labels are odd.
  *
- * Contents: rows, trees, nodes, the command.
+ * Contents: rows, the command.
  */
 #include "blocks.h"
 #include "commands.h"
 #include "print/rows.h"
 #include "runs.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 typedef struct scoring {
-    const cli_arguments *parsed;
+    tree_blocks blocks; /* first: what callbacks get */
     const phl_run *run;
-    size_t n_models;
-    tree_blocks blocks;
+    bool per_node;
     row_writer rows;
     bool begun; /* are there rows? */
-    /* Trees. */
-    phl_tree_score *scores; /* [models][trees of a block] */
-    size_t score_capacity;
-    /* Nodes. */
-    phl_session **sessions; /* one a model, on the block at hand */
-    phl_walk *walk;
-    double *bits; /* [nodes of a tree] */
-    size_t bits_capacity;
 } scoring;
 
 /* ---- rows ---- */
@@ -35,163 +23,84 @@ static void begin_rows(scoring *s)
     static const char *const tree_columns[] = {"tree",           "source", "class",
                                                "log_likelihood", "nodes",  "bits_per_label"};
     static const char *const node_columns[] = {"tree", "source", "class", "node", "label", "bits"};
-    bool per_node = arguments_flag(s->parsed, "per-node");
     if (!s->begun) {
-        rows_begin(&s->rows, stdout, arguments_flag(s->parsed, "json"),
-                   per_node ? node_columns : tree_columns,
-                   per_node ? sizeof node_columns / sizeof *node_columns
-                            : sizeof tree_columns / sizeof *tree_columns);
+        rows_begin(&s->rows, stdout, arguments_flag(s->blocks.parsed, "json"),
+                   s->per_node ? node_columns : tree_columns,
+                   s->per_node ? sizeof node_columns / sizeof *node_columns
+                               : sizeof tree_columns / sizeof *tree_columns);
     }
     s->begun = true;
 }
 
-/* ---- trees ---- */
-
-static void print_scores(scoring *s)
+static void print_tree(scoring *s, const phl_tree_at *at, const phl_tree_score *score)
 {
-    const phl_forest *forest = s->blocks.forest;
-    size_t n_trees = phl_forest_trees(forest);
     char source[SOURCE_SIZE];
-    begin_rows(s);
-    for (size_t t = 0; t < n_trees; t++) {
-        for (size_t m = 0; m < s->n_models; m++) {
-            const phl_tree_score *score = &s->scores[m * n_trees + t];
-            rows_count(&s->rows, s->blocks.first + t);
-            rows_text(&s->rows, tree_source(forest, t, source));
-            rows_text(&s->rows, phl_run_class_name(s->run, m));
-            rows_real(&s->rows, score->log_likelihood, DIGITS_LOG);
-            rows_count(&s->rows, score->nodes);
-            rows_real(&s->rows, score->bits_per_label, DIGITS_PROBABILITY);
-        }
-    }
+    rows_count(&s->rows, at->number);
+    rows_text(&s->rows, tree_source(at->block, at->tree, source));
+    rows_text(&s->rows, phl_run_class_name(s->run, at->class_index));
+    rows_real(&s->rows, score->log_likelihood, DIGITS_LOG);
+    rows_count(&s->rows, score->nodes);
+    rows_real(&s->rows, score->bits_per_label, DIGITS_PROBABILITY);
 }
 
-static phl_status score_trees(scoring *s, phl_error *error)
+static phl_status print_nodes(scoring *s, const phl_tree_at *at, const phl_tree_score *score,
+                              phl_error *error)
 {
-    const phl_forest *forest = s->blocks.forest;
-    size_t n_trees = phl_forest_trees(forest);
-    phl_score_options options;
-    phl_status status = PHL_OK;
-    phl_score_options_init(&options);
-    options.structure = structure_of(s->parsed);
-    options.threads = threads_of(s->parsed);
-    if (s->n_models * n_trees > s->score_capacity) {
-        free(s->scores);
-        s->score_capacity = s->n_models * n_trees;
-        s->scores = terminal_allocate(s->score_capacity, sizeof *s->scores);
-    }
-    for (size_t m = 0; m < s->n_models && status == PHL_OK; m++) {
-        status =
-            phl_score(phl_run_model(s->run, m), forest, &options, s->scores + m * n_trees, error);
-    }
-    if (status == PHL_OK) {
-        print_scores(s);
-    }
-    return status;
-}
-
-/* ---- nodes ---- */
-
-static size_t count_nodes(scoring *s, size_t tree, int *outcome, phl_error *error)
-{
-    phl_visit visit;
-    size_t n = 0;
-    phl_walk_start(s->walk, tree);
-    while ((*outcome = phl_walk_next(s->walk, &visit, error)) > 0) {
-        n++;
-    }
-    return n;
-}
-
-static phl_status print_nodes(scoring *s, size_t tree, size_t model, phl_error *error)
-{
-    const phl_forest *forest = s->blocks.forest;
-    phl_visit visit;
     char source[SOURCE_SIZE];
-    bool possible = false;
+    phl_visit visit;
     int outcome;
-    phl_status status = phl_session_surprise(s->sessions[model], tree, s->bits, &possible, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    tree_source(forest, tree, source);
-    phl_walk_start(s->walk, tree);
-    while ((outcome = phl_walk_next(s->walk, &visit, error)) > 0) {
-        double bits = possible ? s->bits[visit.node] : HUGE_VAL;
-        rows_count(&s->rows, s->blocks.first + tree);
+    tree_source(at->block, at->tree, source);
+    phl_walk_start(at->walk, at->tree);
+    while ((outcome = phl_walk_next(at->walk, &visit, error)) > 0) {
+        rows_count(&s->rows, at->number);
         rows_text(&s->rows, source);
-        rows_text(&s->rows, phl_run_class_name(s->run, model));
+        rows_text(&s->rows, phl_run_class_name(s->run, at->class_index));
         rows_count(&s->rows, visit.node);
-        rows_label(&s->rows, forest_label(forest, visit.label));
-        rows_real(&s->rows, visit.label == PHL_UNKNOWN ? NAN : bits, DIGITS_PROBABILITY);
+        rows_label(&s->rows, forest_label(at->block, visit.label));
+        rows_real(&s->rows, score->bits[visit.node], DIGITS_PROBABILITY);
     }
-    return outcome < 0 ? (phl_status)outcome : PHL_OK;
+    return (phl_status)outcome;
 }
 
-static phl_status print_all_nodes(scoring *s, phl_error *error)
+static phl_status take_score(const phl_tree_at *at, const phl_tree_score *score, void *context,
+                             phl_error *error)
 {
+    scoring *s = context;
     phl_status status = PHL_OK;
-    for (size_t t = 0; t < phl_forest_trees(s->blocks.forest) && status == PHL_OK; t++) {
-        int outcome = 0;
-        size_t n = count_nodes(s, t, &outcome, error);
-        if (outcome < 0) {
-            return (phl_status)outcome;
-        }
-        if (n > s->bits_capacity) {
-            free(s->bits);
-            s->bits_capacity = 2 * n;
-            s->bits = terminal_allocate(s->bits_capacity, sizeof *s->bits);
-        }
-        for (size_t m = 0; m < s->n_models && status == PHL_OK; m++) {
-            status = print_nodes(s, t, m, error);
-        }
+    begin_rows(s);
+    if (s->per_node) {
+        status = print_nodes(s, at, score, error);
+    } else {
+        print_tree(s, at, score);
     }
-    return status;
-}
-
-static phl_status score_nodes(scoring *s, phl_error *error)
-{
-    phl_status status = phl_walk_create(s->blocks.forest, &s->walk, error);
-    for (size_t m = 0; m < s->n_models && status == PHL_OK; m++) {
-        status = phl_session_create(phl_run_model(s->run, m), s->blocks.forest,
-                                    threads_of(s->parsed), &s->sessions[m], error);
-    }
-    if (status == PHL_OK) {
-        begin_rows(s);
-        status = print_all_nodes(s, error);
-    }
-    for (size_t m = 0; m < s->n_models; m++) {
-        phl_session_free(s->sessions[m]);
-        s->sessions[m] = NULL;
-    }
-    phl_walk_free(s->walk);
-    s->walk = NULL;
-    return status;
+    return status == PHL_OK ? blocks_result(&s->blocks, at, EXIT_OK) : status;
 }
 
 /* ---- the command ---- */
 
-static int score_block(scoring *s)
+static int score(scoring *s, const cli_arguments *parsed)
 {
+    phl_score_options options;
     phl_error error = {0};
-    phl_status status =
-        arguments_flag(s->parsed, "per-node") ? score_nodes(s, &error) : score_trees(s, &error);
-    return status == PHL_OK ? EXIT_OK : library_error(s->parsed->command, &error);
-}
-
-static int score(scoring *s)
-{
-    int code = blocks_open(&s->blocks, s->parsed, s->run);
-    while (code == EXIT_OK && (code = blocks_next(&s->blocks)) == EXIT_OK && s->blocks.forest) {
-        code = score_block(s);
+    int code = blocks_open(&s->blocks, parsed, parsed->operands + 1, parsed->n_operands - 1);
+    if (code != EXIT_OK) {
+        return code;
     }
+    phl_score_options_init(&options);
+    options.structure = structure_of(parsed);
+    options.every_class = true;
+    options.bits = s->per_node;
+    options.threads = threads_of(parsed);
+    options.report = blocks_report(&s->blocks);
+    options.context = s;
+    phl_status status = phl_score(s->run, s->blocks.source, &options, take_score, &error);
+    code = blocks_finish(&s->blocks, status, &error);
     if (code == EXIT_OK) {
         begin_rows(s);
         rows_end(&s->rows);
     } else if (s->begun) {
         rows_cut(&s->rows);
     }
-    blocks_close(&s->blocks);
     return code;
 }
 
@@ -200,12 +109,9 @@ static int run_score(const cli_arguments *parsed)
     phl_run *run = NULL;
     int code = run_open_trained(parsed, &run);
     if (code == EXIT_OK) {
-        scoring s = {.parsed = parsed, .run = run, .n_models = phl_run_classes(run)};
-        s.sessions = terminal_allocate(s.n_models, sizeof *s.sessions);
-        code = score(&s);
-        free(s.scores);
-        free(s.sessions);
-        free(s.bits);
+        scoring s = {.run = run, .per_node = arguments_flag(parsed, "per-node")};
+        code = score(&s, parsed);
+        blocks_close(&s.blocks);
     }
     phl_run_free(run);
     return code;

@@ -230,21 +230,12 @@ uint64_t forest_nodes(const phl_forest *forest)
     return n;
 }
 
-static void say_written(const phl_forest *forest, const char *path)
-{
-    char trees[80], nodes[80];
-    number_of(phl_forest_trees(forest), "tree", "trees", trees, sizeof trees);
-    number_of(forest_nodes(forest), "node", "nodes", nodes, sizeof nodes);
-    terminal_message("%s (%s) written to %s", trees, nodes,
-                     strcmp(path, "-") == 0 ? "standard output" : path);
-}
-
-int forest_write(const cli_arguments *parsed, const phl_forest *forest)
+int trees_open(trees_out *out, const cli_arguments *parsed)
 {
     const char *path = arguments_path(parsed, "output");
-    read_reports reports = {.quiet = arguments_flag(parsed, "quiet")};
     phl_write_options options;
     phl_error error = {0};
+    *out = (trees_out){.parsed = parsed, .reports.quiet = arguments_flag(parsed, "quiet")};
     phl_write_options_init(&options);
     options.format = format_of(parsed, "to");
     if (path[strlen(path) - 1] == '/') {
@@ -262,10 +253,42 @@ int forest_write(const cli_arguments *parsed, const phl_forest *forest)
     options.force = arguments_flag(parsed, "force");
     options.report = report;
     options.cancel = interrupt_asked;
-    options.context = &reports;
+    options.context = &out->reports;
+    if (phl_sink_open(path, &options, &out->sink, &error) != PHL_OK) {
+        return library_error(parsed->command, &error);
+    }
     interrupt_poll(true);
-    phl_status status = phl_forest_write(forest, path, &options, &error);
-    interrupt_poll(false);
+    return EXIT_OK;
+}
+
+phl_status trees_write(trees_out *out, const phl_forest *block, phl_error *error)
+{
+    out->trees += phl_forest_trees(block);
+    out->nodes += forest_nodes(block);
+    return phl_sink_write(out->sink, block, error);
+}
+
+static void say_written(const trees_out *out, const char *path)
+{
+    char trees[80], nodes[80];
+    number_of(out->trees, "tree", "trees", trees, sizeof trees);
+    number_of(out->nodes, "node", "nodes", nodes, sizeof nodes);
+    terminal_message("%s (%s) written to %s", trees, nodes,
+                     strcmp(path, "-") == 0 ? "standard output" : path);
+}
+
+int trees_close(trees_out *out, phl_status status, const phl_error *error)
+{
+    phl_error own = {0};
+    if (!out->sink) {
+        return EXIT_OK;
+    }
+    if (status == PHL_OK) {
+        status = phl_sink_finish(out->sink, &own);
+        error = &own;
+    }
+    trees_abandon(out);
+    const char *path = arguments_path(out->parsed, "output");
     if (status == PHL_ERR_CANCELLED) {
         /* A file appears only when complete, and so do the documents of a folder. */
         bool partial = strcmp(path, "-") == 0;
@@ -274,10 +297,27 @@ int forest_write(const cli_arguments *parsed, const phl_forest *forest)
         return terminal_exit_code(status);
     }
     if (status != PHL_OK) {
-        return library_error(parsed->command, &error);
+        return library_error(out->parsed->command, error);
     }
-    if (!reports.quiet) {
-        say_written(forest, path);
+    if (!out->reports.quiet) {
+        say_written(out, path);
     }
     return EXIT_OK;
+}
+
+void trees_abandon(trees_out *out)
+{
+    if (out->sink) {
+        phl_sink_free(out->sink);
+        out->sink = NULL;
+        interrupt_poll(false);
+    }
+}
+
+int forest_write(const cli_arguments *parsed, const phl_forest *forest)
+{
+    trees_out out;
+    phl_error error = {0};
+    int code = trees_open(&out, parsed);
+    return code == EXIT_OK ? trees_close(&out, trees_write(&out, forest, &error), &error) : code;
 }

@@ -37,7 +37,24 @@ int forest_read_paths(const cli_arguments *parsed, const char *const *paths, siz
 /* Nodes of all trees together. */
 uint64_t forest_nodes(const phl_forest *forest);
 
-/* Write to --output and, unless --quiet, say so.  Returns an exit code. */
+/* Trees on their way to --output, block by block.  While it is open an interruption is polled. */
+typedef struct trees_out {
+    const cli_arguments *parsed;
+    read_reports reports;
+    phl_sink *sink;
+    uint64_t trees, nodes;
+} trees_out;
+
+/* Returns an exit code; close in any case. */
+int trees_open(trees_out *out, const cli_arguments *parsed);
+phl_status trees_write(trees_out *out, const phl_forest *block, phl_error *error);
+/* Put the file in place if all went well so far and, unless --quiet, say so; else tell the error.
+ * One that was never opened is fine.  Returns an exit code. */
+int trees_close(trees_out *out, phl_status status, const phl_error *error);
+/* Leave nothing behind, after something else went wrong; one that was closed is fine. */
+void trees_abandon(trees_out *out);
+
+/* All of a forest. */
 int forest_write(const cli_arguments *parsed, const phl_forest *forest);
 
 #endif

@@ -63,18 +63,18 @@ static int check_input(const output *out, const char *input, const char *what)
     const cli_arguments *parsed = out->parsed;
     bool folder = S_ISDIR(out->info.st_mode);
     phl_read_options options;
-    phl_forest_reader *reader = NULL;
+    phl_source *source = NULL;
     int code = EXIT_OK;
     phl_read_options_init(&options);
     options.skip_bad = true;
     if (arguments_has(parsed, "from") && arguments_given(parsed, "from")) {
         options.format = phl_format_find(arguments_choice(parsed, "from"));
     }
-    if (phl_forest_reader_create(&input, 1, &options, &reader, NULL) != PHL_OK) {
+    if (phl_source_open(&input, 1, &options, &source, NULL) != PHL_OK) {
         return EXIT_OK; /* whoever reads it says so */
     }
-    for (size_t i = 0; i < phl_forest_reader_files(reader) && code == EXIT_OK; i++) {
-        const char *file = phl_forest_reader_file(reader, i);
+    for (size_t i = 0; i < phl_source_files(source) && code == EXIT_OK; i++) {
+        const char *file = phl_source_file(source, i);
         struct stat info;
         bool standard = strcmp(file, "-") == 0;
         if ((standard ? fstat(STDIN_FILENO, &info) : stat(file, &info)) == 0 &&
@@ -82,7 +82,7 @@ static int check_input(const output *out, const char *input, const char *what)
             code = refuse_input(out, file, what);
         }
     }
-    phl_forest_reader_free(reader);
+    phl_source_free(source);
     return code;
 }
 

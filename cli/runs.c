@@ -1,11 +1,9 @@
 /* runs.c - what the commands that use a run share; see runs.h.
  *
- * Contents: opening, options, names, models.
+ * Contents: opening, options, names.
  */
 #include "runs.h"
-#include "forests.h"
 #include "print/terminal.h"
-#include "unseen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,28 +32,6 @@ int run_open_trained(const cli_arguments *parsed, phl_run **run)
         }
     }
     return code;
-}
-
-int forest_read_for(const cli_arguments *parsed, const phl_run *run, phl_forest **forest)
-{
-    int code =
-        forest_read_paths(parsed, parsed->operands + 1, parsed->n_operands - 1, forest, NULL);
-    if (code == EXIT_OK && !arguments_flag(parsed, "quiet")) {
-        if (phl_forest_trees(*forest) == 0) {
-            terminal_message("note: there is no tree in the input");
-        }
-        unseen_labels unseen = {.run = run};
-        unseen_add(&unseen, *forest);
-        unseen_tell(&unseen);
-        unseen_clear(&unseen);
-    }
-    return code;
-}
-
-int run_and_forest(const cli_arguments *parsed, phl_run **run, phl_forest **forest)
-{
-    int code = run_open_trained(parsed, run);
-    return code == EXIT_OK ? forest_read_for(parsed, *run, forest) : code;
 }
 
 /* ---- options ---- */
@@ -129,34 +105,6 @@ const char *forest_label(const phl_forest *forest, int32_t label)
     return label == PHL_UNKNOWN ? NULL : phl_forest_label_name(forest, label);
 }
 
-typedef struct named_label {
-    const char *name;
-    int32_t number;
-} named_label;
-
-static int compare_labels(const void *a, const void *b)
-{
-    return strcmp(((const named_label *)a)->name, ((const named_label *)b)->name);
-}
-
-int32_t *labels_in_run(const phl_run *run, const phl_forest *forest)
-{
-    size_t n = phl_run_labels(run), m = phl_forest_labels(forest);
-    named_label *known = terminal_allocate(n, sizeof *known);
-    int32_t *map = terminal_allocate(m, sizeof *map);
-    for (size_t i = 0; i < n; i++) {
-        known[i] = (named_label){phl_run_label_name(run, i), (int32_t)i};
-    }
-    qsort(known, n, sizeof *known, compare_labels);
-    for (size_t i = 0; i < m; i++) {
-        named_label wanted = {phl_forest_label_name(forest, (int32_t)i), 0};
-        const named_label *found = bsearch(&wanted, known, n, sizeof *known, compare_labels);
-        map[i] = found ? found->number : -1;
-    }
-    free(known);
-    return map;
-}
-
 const char **probability_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
                                  const char *(*name)(const phl_run *, size_t), size_t n)
 {
@@ -195,8 +143,6 @@ char *class_names(const phl_run *run, char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- models ---- */
-
 size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code)
 {
     char names[300];
@@ -214,51 +160,4 @@ size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *n
         return SIZE_MAX;
     }
     return (size_t)found;
-}
-
-static int no_model(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
-                    size_t tree)
-{
-    char source[SOURCE_SIZE], names[300], label[40];
-    const char *name = tree_class_name(forest, tree);
-    const char *where = tree_source(forest, tree, source);
-    class_names(run, names, sizeof names);
-    snprintf(label, sizeof label, "tree %zu", tree);
-    if (name) {
-        terminal_message("%s: class '%s' was never trained; choose one of the run's classes with "
-                         "--class: %s",
-                         *where ? where : label, name, names);
-        return EXIT_DATA;
-    }
-    return usage_error(parsed->command,
-                       "%s: the tree has no class, and %s has a model for each class; choose one "
-                       "with --class: %s",
-                       *where ? where : label, parsed->operands[0], names);
-}
-
-size_t model_of_tree(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
-                     size_t tree, int *code)
-{
-    const char *name = tree_class_name(forest, tree);
-    int model = !phl_run_per_class(run) ? 0 : name ? phl_run_find_class(run, name) : -1;
-    if (model < 0) {
-        *code = no_model(parsed, run, forest, tree);
-        return SIZE_MAX;
-    }
-    return (size_t)model;
-}
-
-size_t *models_of_trees(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
-                        int *code)
-{
-    size_t n = phl_forest_trees(forest);
-    size_t *models = terminal_allocate(n, sizeof *models);
-    for (size_t t = 0; t < n; t++) {
-        models[t] = model_of_tree(parsed, run, forest, t, code);
-        if (models[t] == SIZE_MAX) {
-            free(models);
-            return NULL;
-        }
-    }
-    return models;
 }

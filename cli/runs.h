@@ -1,5 +1,5 @@
-/* runs.h - what the commands that use a run share: opening it, reading trees for it, which model is
- * for which tree, and the options all of them have.
+/* runs.h - what the commands that use a run share: opening it, the options all of them have, and
+ * names.
  */
 #ifndef PHLOEM_CLI_RUNS_H
 #define PHLOEM_CLI_RUNS_H
@@ -38,12 +38,6 @@ int run_open(const cli_arguments *parsed, phl_run **run);
 /* The same, refusing a run with a class that an interruption left untrained. */
 int run_open_trained(const cli_arguments *parsed, phl_run **run);
 
-/* Read the trees of the other operands; labels that the run does not know are counted and noted.
- * Returns an exit code. */
-int forest_read_for(const cli_arguments *parsed, const phl_run *run, phl_forest **forest);
-/* Both; *run and *forest are to be freed in any case. */
-int run_and_forest(const cli_arguments *parsed, phl_run **run, phl_forest **forest);
-
 /* Value of --threads for the library. */
 int threads_of(const cli_arguments *parsed);
 bool structure_of(const cli_arguments *parsed);
@@ -62,9 +56,6 @@ const char *tree_class_name(const phl_forest *forest, size_t tree);
 /* Name of a label of the forest, NULL for an unknown one. */
 const char *forest_label(const phl_forest *forest, int32_t label);
 
-/* For each label of the forest its number in the run, or -1; to be freed. */
-int32_t *labels_in_run(const phl_run *run, const phl_forest *forest);
-
 /* Columns for a row_writer: the fixed ones, then "p(NAME)" for each of n names of the run. */
 const char **probability_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
                                  const char *(*name)(const phl_run *, size_t), size_t n);
@@ -74,36 +65,5 @@ void probability_columns_free(const char **columns, size_t n_fixed, size_t n);
 char *class_names(const phl_run *run, char *buffer, size_t size);
 /* Number of the class of that name; SIZE_MAX after saying that it was never trained. */
 size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code);
-
-/* Number of the model that is for a tree: the model, or the one of its class.  SIZE_MAX after
- * saying what is wrong. */
-size_t model_of_tree(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
-                     size_t tree, int *code);
-/* For each tree the number of the model that is for it: the model, or the one of the tree's class.
- * To be freed; NULL after saying what is wrong. */
-size_t *models_of_trees(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
-                        int *code);
-
-/* ---- trees by model (groups.c) ---- */
-
-typedef struct tree_group {
-    const phl_model *model;
-    size_t n, *trees;         /* ascending; NULL: all */
-    const phl_forest *forest; /* of these trees alone */
-    phl_forest *own;          /* the same if it was made for the group, else NULL */
-} tree_group;
-
-typedef struct tree_groups {
-    size_t n, n_trees;
-    tree_group *groups;
-} tree_groups;
-
-/* Returns an exit code; clear in any case. */
-int groups_make(const cli_arguments *parsed, const phl_run *run, const phl_forest *forest,
-                tree_groups *groups);
-/* One forest in the order of trees from one a group; takes them over, on failure too. */
-int groups_join(const cli_arguments *parsed, const tree_groups *groups, phl_forest **parts,
-                phl_forest **joined);
-void groups_clear(tree_groups *groups);
 
 #endif

@@ -26,8 +26,8 @@
  *  - The library never prints, never exits and holds no global state.
  *
  * Contents: 1 errors, 2 callbacks, 3 building a forest, 4 querying a forest, 5 combining forests,
- * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a model,
- * 12 tasks, 13 diagnosis.
+ * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a run,
+ * 12 cross-validation, 13 diagnosis.
  */
 #ifndef PHLOEM_H
 #define PHLOEM_H
@@ -66,6 +66,7 @@ typedef enum phl_status {
     PHL_ERR_EXPRESS = -305,    /* a tree holds something the output format cannot express */
     PHL_ERR_EMPTY = -306,      /* an operation needs at least one tree */
     PHL_ERR_CHANGED = -307,    /* the data are not those that a run was begun with */
+    PHL_ERR_CLASS = -308,      /* a tree is of a class that the run does not know */
     PHL_ERR_OPEN = -401,       /* a file or folder cannot be opened, or holds no trees */
     PHL_ERR_READ = -402,       /* reading failed */
     PHL_ERR_WRITE = -403,      /* writing failed (disk full, no permission, ...) */
@@ -309,6 +310,10 @@ typedef struct phl_read_options {
     bool xml_text;                   /* text as leaves labelled "#text" */
     bool ptb_drop_words;             /* leave words out of parse trees */
     phl_conllu_label conllu_label;
+    /* Blocks of a source end behind the tree with which they have so many trees, or distinct
+     * subtrees and links together; 0 = default, SIZE_MAX = no bound. */
+    size_t block_trees; /* 100,000 */
+    size_t block_size;  /* 1,000,000 */
     /* Caps; 0 = default. */
     uint64_t max_nodes;      /* nodes a tree: 100,000,000 */
     uint64_t max_children;   /* highest slot: 10,000,000 */
@@ -346,33 +351,35 @@ PHL_API phl_status phl_forest_read_memory(const void *text, size_t size, const c
                                           const phl_read_options *options, phl_forest **forest,
                                           phl_read_summary *summary, phl_error *error);
 
-/* Reading block by block: any number of trees in bounded memory.  A block is a forest of its own,
- * with its own numbers of labels and classes; its trees are numbered from 0, while sources, ids and
- * lines are those of the input.  What options, text and name point to must outlive the reader. */
-typedef struct phl_forest_reader phl_forest_reader;
+/* A source of trees, for whoever takes any number of them in bounded memory: files and folders, a
+ * text, or a forest.  It gives them block by block; a block is a forest of its own, with its own
+ * numbers of labels and classes, its trees numbered from 0, while sources, ids and lines are those
+ * of the input.  What options, text and name point to, and the forest, must outlive the source. */
+typedef struct phl_source phl_source;
 
-PHL_API phl_status phl_forest_reader_create(const char *const *paths, size_t n_paths,
-                                            const phl_read_options *options,
-                                            phl_forest_reader **reader, phl_error *error);
-PHL_API phl_status phl_forest_reader_create_memory(const void *text, size_t size, const char *name,
-                                                   const phl_read_options *options,
-                                                   phl_forest_reader **reader, phl_error *error);
-PHL_API void phl_forest_reader_free(phl_forest_reader *reader);
+PHL_API phl_status phl_source_open(const char *const *paths, size_t n_paths,
+                                   const phl_read_options *options, phl_source **source,
+                                   phl_error *error);
+PHL_API phl_status phl_source_memory(const void *text, size_t size, const char *name,
+                                     const phl_read_options *options, phl_source **source,
+                                     phl_error *error);
+/* The forest is the one block.  Every task (section 11) begins with it anew. */
+PHL_API phl_status phl_source_forest(const phl_forest *forest, phl_source **source,
+                                     phl_error *error);
+PHL_API void phl_source_free(phl_source *source);
 
-/* The next block: it ends behind the tree with which it has max_trees trees, or max_size distinct
- * subtrees and links together (0: no bound), or at the end of the input.  *block is NULL when there
- * is no tree left.  Blocks one after the other hold the trees, and meet the errors and reports, of
- * phl_forest_read.  Trees before an error are handed out first, as a block; then the call fails,
- * and so does every further one.  Cancelled, it fails at once. */
-PHL_API phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees,
-                                          size_t max_size, phl_forest **block, phl_error *error);
+/* The next block, borrowed until the next call on the source; NULL when there is no tree left.
+ * Blocks one after the other hold the trees, and meet the errors and reports, of phl_forest_read.
+ * Trees before an error are handed out first, as a block; then the call fails, and so does every
+ * further one.  Cancelled, it fails at once. */
+PHL_API phl_status phl_source_next(phl_source *source, const phl_forest **block, phl_error *error);
 
 /* The files that the paths stand for, in the order they are read ("-": standard input). */
-PHL_API size_t phl_forest_reader_files(const phl_forest_reader *reader);
-PHL_API const char *phl_forest_reader_file(const phl_forest_reader *reader, size_t file);
+PHL_API size_t phl_source_files(const phl_source *source); /* 0: a forest */
+PHL_API const char *phl_source_file(const phl_source *source, size_t file);
 
 /* What was read so far; a file counts when it is done with. */
-PHL_API void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary);
+PHL_API void phl_source_summary(const phl_source *source, phl_read_summary *summary);
 
 /* ---------------------------------------------------------------------------------------------
  * 7. Writing
@@ -398,7 +405,18 @@ PHL_API void phl_write_options_init_sized(phl_write_options *options, size_t siz
 PHL_API phl_status phl_forest_write(const phl_forest *forest, const char *path,
                                     const phl_write_options *options, phl_error *error);
 
-/* The same into memory (free with phl_free); not for XML of more than one tree. */
+/* A place for trees that come in blocks: what was written is put in place by phl_sink_finish, and
+ * nothing is left behind without (but on standard output).  XML is kept in memory until then: one
+ * document is a file, several are a folder. */
+typedef struct phl_sink phl_sink;
+
+PHL_API phl_status phl_sink_open(const char *path, const phl_write_options *options,
+                                 phl_sink **sink, phl_error *error);
+PHL_API void phl_sink_free(phl_sink *sink);
+PHL_API phl_status phl_sink_write(phl_sink *sink, const phl_forest *block, phl_error *error);
+PHL_API phl_status phl_sink_finish(phl_sink *sink, phl_error *error); /* once */
+
+/* phl_forest_write into memory (free with phl_free); not for XML of more than one tree. */
 PHL_API phl_status phl_forest_write_memory(const phl_forest *forest,
                                            const phl_write_options *options, char **text,
                                            size_t *size, phl_error *error);
@@ -656,6 +674,8 @@ PHL_API bool phl_run_recognise(const char *path);
 /* Refuses what is not a run, is newer than this library, or is damaged, and says which. */
 PHL_API phl_status phl_run_open(const char *path, phl_run **run, phl_error *error);
 
+/* ---- What a run is ---- */
+
 PHL_API phl_kind phl_run_kind(const phl_run *run);
 PHL_API uint32_t phl_run_states(const phl_run *run);
 PHL_API uint32_t phl_run_slots(const phl_run *run);
@@ -680,7 +700,7 @@ PHL_API const char *phl_run_meta(const phl_run *run, const char *key);
 /* Parameters to predict with, and where they come from. */
 typedef struct phl_draw {
     struct phl_params *params; /* the library's; read through its tensors */
-    uint32_t chain;            /* chain or restart */
+    size_t chain;              /* chain or restart */
     uint64_t iteration;        /* of the chain */
     double log_likelihood;     /* of the training trees */
     double log_joint;          /* Gibbs: log p(x, Q, c | lambda0); EM: the objective */
@@ -691,8 +711,8 @@ PHL_API const phl_draw *phl_model_draw(const phl_model *model, size_t draw); /* 
 /* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the
  * best objective; 0 when there is none. */
 PHL_API size_t phl_model_best_draw(const phl_model *model);
-/* Blocks k of a slot (1-based) in one draw of tf or full: 1 = the slot does not matter.  0 for
- * other models. */
+/* Blocks k of a slot in one draw of tf or full: 1 = the slot does not matter.  0 for other models.
+ */
 PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot);
 /* The posterior of k: draws [C + 2] gets for every k the number of draws in which the slot has k
  * blocks.  Returns the share of draws in which it matters, k > 1; NaN without draws. */
@@ -725,7 +745,7 @@ enum { PHL_MOVE_TYPES = 4 };
 
 /* One iteration of a chain (or restart). */
 typedef struct phl_trace_row {
-    uint32_t class_index, chain;
+    size_t class_index, chain;
     uint64_t iteration; /* iterations done before these figures; EM: 0 is the random start */
     double temperature; /* 1: none */
     double log_likelihood, log_joint; /* as in phl_draw */
@@ -743,68 +763,134 @@ PHL_API size_t phl_trace_chains(const phl_model *model);
  * each other in memory, at equal distances. */
 PHL_API const phl_trace_row *phl_trace_get(const phl_model *model, size_t chain, size_t i);
 
-/* ---- Training, in short ---- */
+/* ---- A training in short ---- */
 
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
-PHL_API double
-phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
+/* Of its training trees, under the best draw; 0 without draws. */
+PHL_API double phl_model_log_likelihood(const phl_model *model);
 PHL_API phl_stop_reason phl_model_stop_reason(const phl_model *model);
+/* Of every chain, or of the best restart. */
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
 /* Everything as JSON (docs/run-file.md, show --json); to be released with phl_free. */
 PHL_API phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
- * 11. Using a model
+ * 11. Using a run
  *
- * The forest may have other labels and larger slots than the run was trained on.  A session
- * prepares a forest for a model once (messages of all its distinct subtrees); calls on one session
- * are not thread-safe, sessions are independent.
+ * Contents: what all tasks share, scoring, decoding, measures, classification, labelling, sampling.
+ *
+ * A task takes a run and a source of trees (section 6) and hands out what it finds tree by tree, in
+ * the order of the source, so that memory does not grow with the number of trees:
+ *
+ *     phl_score     how probable trees and their labels are
+ *     phl_decode    the hidden states of nodes
+ *     phl_classify  the classes of trees, and how often that is right
+ *     phl_label     labels that are not known, and how often that is right
+ *     phl_sample    labels drawn for given shapes, or whole trees
+ *
+ * The model for a tree is the run's only one or, in a run trained per class, that of the tree's
+ * class; `class_name` in the options names one for all trees.  A tree of a class that the run does
+ * not know (PHL_ERR_CLASS), or without one (PHL_ERR_ARGUMENT), ends the task once the trees before
+ * it were handed out.  So does an error in the source.
+ *
+ * Trees may have other labels and larger slots than the run was trained on.  Results are the same
+ * for any number of threads and whatever the blocks.  Random numbers depend on the seed and on a
+ * tree's number among the trees of its model.
+ *
+ * Every task has options, with an _init call that fills in the defaults (NULL: the defaults), a
+ * callback and, in the options, the context of all callbacks.  Callbacks are called from the
+ * calling thread only; what they are given is borrowed for the duration of the call.  A callback
+ * that returns another status than PHL_OK ends the task, which returns it.  `report` gets notes on
+ * all trees together at the end: labels never seen in training, trees of probability 0.
+ *
+ * A model without a draw (training was interrupted at once) is PHL_ERR_ARGUMENT.
  * ------------------------------------------------------------------------------------------- */
 
-typedef struct phl_session phl_session;
+/* The tree that a result is about. */
+typedef struct phl_tree_at {
+    const phl_forest *block;
+    size_t tree;        /* its number in the block, */
+    size_t number;      /* and in the source, from 0 */
+    size_t class_index; /* of the model used; 0 if the run has one for all trees */
+    phl_walk *walk;     /* over the block, for the callback to start */
+} phl_tree_at;
 
-/* Model and forest are borrowed.  threads: 0 = all cores. */
-PHL_API phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
-                                      phl_session **session, phl_error *error);
-PHL_API void phl_session_free(phl_session *session);
+/* ---- Scoring ---- */
 
-/* log p(tree), averaged over draws in probability space; with the shape term if `structure`. */
-PHL_API phl_status phl_session_score(phl_session *session, size_t tree, bool structure,
-                                     double *log_likelihood, phl_error *error);
+typedef struct phl_score_options {
+    size_t size;            /* set by init */
+    bool structure;         /* the shape counts too: false */
+    bool every_class;       /* under every model of the run, one after the other, not one: false */
+    bool bits;              /* node by node: false */
+    bool predictive;        /* node by node: false */
+    const char *class_name; /* NULL: the class of each tree */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;
+    phl_cancel_fn cancel;
+    void *context;
+} phl_score_options;
 
-/* Below, arrays are node by node in pre-order.  *possible is false when the tree has probability 0
- * under the model; outputs are then untouched. */
+#define phl_score_options_init(options) phl_score_options_init_sized((options), sizeof *(options))
+PHL_API void phl_score_options_init_sized(phl_score_options *options, size_t size);
 
-/* p(x_u = d | all other labels) for every node: predictive [n][M + 1], the unseen symbol last. */
-PHL_API phl_status phl_session_predict(phl_session *session, size_t tree, double *predictive,
-                                       bool *possible, phl_error *error);
+/* A tree under one model; likelihoods are averaged over draws in probability space.  Arrays are
+ * node by node in pre-order. */
+typedef struct phl_tree_score {
+    double log_likelihood; /* with the shape term if asked for; -inf when impossible */
+    double bits_per_label; /* -log2 p(labels) / labels, without the shape term; +inf when
+                              impossible, NaN when no label is known */
+    uint64_t nodes;
+    uint64_t labels; /* known labels */
 
-/* State marginals [n][C] of one draw. */
-PHL_API phl_status phl_session_marginals(phl_session *session, size_t draw, size_t tree,
-                                         double *marginals, bool *possible, phl_error *error);
-/* p(Q_parent = i, Q_node = q): pairs [n][C][C]; zeros at the root. */
-PHL_API phl_status phl_session_pairs(phl_session *session, size_t draw, size_t tree, double *pairs,
-                                     bool *possible, phl_error *error);
-/* Most probable joint states [n] of one draw and their log-probability with the labels. */
-PHL_API phl_status phl_session_decode(phl_session *session, size_t draw, size_t tree,
-                                      uint32_t *states, double *log_joint, bool *possible,
-                                      phl_error *error);
-/* Labels drawn jointly given the known ones [n]: known labels are repeated as the run numbers them
- * (-1 if the run does not know them).  A pure function of (seed, tree). */
-PHL_API phl_status phl_session_draw_labels(phl_session *session, uint64_t seed, size_t tree,
-                                           int32_t *labels, bool *possible, phl_error *error);
+    const double *bits;       /* [nodes] -log2 p(x_u | all other labels); +inf in a tree of
+                                 probability 0, NaN where the label is unknown; NULL: not asked for */
+    const double *predictive; /* [nodes][M + 1] p(x_u = d | all other labels), the unseen symbol
+                                 last; NULL: not asked for, or a tree of probability 0 */
+} phl_tree_score;
 
-/* ---------------------------------------------------------------------------------------------
- * 12. Tasks
- *
- * What one does with a run, on whole forests.  Contents: measures, classification, scoring,
- * labelling, sampling, folds and cross-validation.
- *
- * Every result is the same for any number of threads.  Callbacks are called from the calling thread
- * only.  Options structs are filled with defaults by their _init call; a NULL options pointer means
- * the defaults.  A model without a draw (training was interrupted at once) is PHL_ERR_ARGUMENT.
- * ------------------------------------------------------------------------------------------- */
+typedef phl_status (*phl_score_fn)(const phl_tree_at *at, const phl_tree_score *score,
+                                   void *context, phl_error *error);
+
+PHL_API phl_status phl_score(const phl_run *run, phl_source *source,
+                             const phl_score_options *options, phl_score_fn each, phl_error *error);
+
+/* ---- Decoding ---- */
+
+typedef struct phl_decode_options {
+    size_t size;            /* set by init */
+    size_t draw;            /* of the model; PHL_DEFAULT: the best one */
+    bool marginals;         /* true */
+    bool pairs;             /* false */
+    bool joint;             /* false */
+    const char *class_name; /* NULL: the class of each tree */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;
+    phl_cancel_fn cancel;
+    void *context;
+} phl_decode_options;
+
+#define phl_decode_options_init(options) phl_decode_options_init_sized((options), sizeof *(options))
+PHL_API void phl_decode_options_init_sized(phl_decode_options *options, size_t size);
+
+/* The states of a tree under one draw, node by node in pre-order.  What was not asked for is NULL;
+ * everything is for a tree of probability 0. */
+typedef struct phl_decoded_tree {
+    bool possible;           /* the tree has a probability above 0 */
+    size_t draw;             /* that was used */
+    const double *marginals; /* [n][C] p(Q_u | all labels), */
+    const uint32_t *best;    /* [n] and the most probable state of each (the first of equals) */
+    const double *pairs;     /* [n][C][C] p(Q_parent = i, Q_u = q); zeros at the root */
+    const uint32_t *joint;   /* [n] the states that are most probable together, */
+    double log_joint;        /* and their log-probability with the labels */
+} phl_decoded_tree;
+
+typedef phl_status (*phl_decode_fn)(const phl_tree_at *at, const phl_decoded_tree *decoded,
+                                    void *context, phl_error *error);
+
+PHL_API phl_status phl_decode(const phl_run *run, phl_source *source,
+                              const phl_decode_options *options, phl_decode_fn each,
+                              phl_error *error);
 
 /* ---- Measures ---- */
 
@@ -816,29 +902,38 @@ typedef struct phl_name_measure {
     double entropy_bits; /* H2(true | predicted = this); 0 when it was never predicted */
 } phl_name_measure;
 
-/* Predictions held against the truth.  Items whose truth is not known do not enter.  When n is 0
- * every figure is NaN and the matrix is all 0. */
-typedef struct phl_evaluation {
-    uint64_t n;
-    uint64_t unseen;       /* items whose truth is outside what can be predicted: always wrong */
-    double accuracy;       /* fraction */
-    double accuracy_drawn; /* of labels drawn at random; NaN if none were drawn */
+/* One prediction for each item, held against the truth. */
+typedef struct phl_confusion {
+    double accuracy; /* fraction */
     double
         entropy_bits; /* the paper's: sum over predicted p of (n_p / n) H2(true | predicted = p) */
-    double predictive_entropy_bits; /* mean entropy of the predictive distributions */
-    double log_loss;            /* nats: mean -log p(truth), an unseen label costing -log p(unseen);
-                                   +inf when some truth had probability 0.  Classification has no
-                                   p(unseen): there trees of unseen classes are left out of the
-                                   mean, NaN when nothing remains */
-    size_t n_names;             /* what can be predicted, and if unseen > 0 one more, last,
-                                   named "(unseen)", whose column is 0 */
-    char **names;               /* [n_names] */
-    uint64_t *confusion;        /* [n_names][n_names], true by rows, predicted by columns */
+    uint64_t *counts; /* [n_names][n_names], true by rows, predicted by columns */
     phl_name_measure *measures; /* [n_names] */
+} phl_confusion;
+
+/* Predictions held against the truth.  Items whose truth is not known do not enter.  When n is 0
+ * every figure is NaN and the matrices are all 0.  Several models: each figure is the mean of
+ * theirs, weighted by items. */
+typedef struct phl_evaluation {
+    uint64_t n;
+    uint64_t unseen; /* items whose truth is outside what can be predicted: always wrong */
+    size_t n_names;  /* what can be predicted, and if unseen > 0 one more, last, named "(unseen)",
+                        whose columns are 0 */
+    char **names;    /* [n_names] */
+    phl_confusion *best;            /* of the most probable names */
+    phl_confusion *drawn;           /* of names drawn at random; NULL: none were */
+    double predictive_entropy_bits; /* mean entropy of the predictive distributions */
+    double log_loss;                /* nats: mean -log p(truth), an unseen label costing
+                                       -log p(unseen); +inf when some truth had probability 0.
+                                       Classification has no p(unseen): there trees of unseen
+                                       classes are left out of the mean, NaN when nothing remains */
 } phl_evaluation;
 
-/* Release what an evaluation holds; a zeroed one is fine. */
-PHL_API void phl_evaluation_clear(phl_evaluation *evaluation);
+PHL_API void phl_evaluation_free(phl_evaluation *evaluation);
+
+/* From a confusion matrix [n][n]: the mean of H2(true | predicted), in bits, over all predictions
+ * or those of one name (SIZE_MAX: all); NaN without any. */
+PHL_API double phl_confusion_entropy(const uint64_t *counts, size_t n, size_t name);
 
 /* Mean and sample standard deviation (divisor n - 1).  sd is 0 for n = 1; both are NaN for n = 0.
  */
@@ -856,7 +951,7 @@ typedef struct phl_classify_options {
     bool structure;        /* true: the shape term counts too */
     phl_class_prior prior; /* PHL_PRIOR_UNIFORM */
     int threads;           /* 0: all cores */
-    phl_report_fn report;  /* a note when trees have probability 0 under every class */
+    phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
 } phl_classify_options;
@@ -865,72 +960,29 @@ typedef struct phl_classify_options {
     phl_classify_options_init_sized((options), sizeof *(options))
 PHL_API void phl_classify_options_init_sized(phl_classify_options *options, size_t size);
 
-/* log p(class | tree) into log_posterior [trees][phl_run_classes(run)], likelihoods averaged over
- * draws in probability space.  Equal trees are scored once.  A tree of probability 0 under every
- * class gets the class prior, and report gets one note with their number.  PHL_ERR_ARGUMENT when
- * the run was not trained per class. */
-PHL_API phl_status phl_classify(const phl_run *run, const phl_forest *forest,
-                                const phl_classify_options *options, double *log_posterior,
-                                phl_error *error);
+/* The classes of a tree; K = phl_run_classes(run). */
+typedef struct phl_classified_tree {
+    size_t best;                  /* the class of the highest posterior (the first of equals) */
+    const double *log_posterior;  /* [K] log p(class | tree) */
+    const double *log_likelihood; /* [K] log p(tree | class), averaged over draws in probability
+                                     space */
+    bool possible; /* false: probability 0 under every class; the posterior is the class prior */
+} phl_classified_tree;
 
-/* The class of the highest posterior (the first of equals). */
-PHL_API size_t phl_classify_best(const double *log_posterior, size_t n_classes);
+typedef phl_status (*phl_classify_fn)(const phl_tree_at *at, const phl_classified_tree *classified,
+                                      void *context, phl_error *error);
 
-/* Hold posteriors from phl_classify against the classes of the forest; trees without class do not
- * enter. */
-PHL_API phl_status phl_classify_evaluate(const phl_run *run, const phl_forest *forest,
-                                         const double *log_posterior, phl_evaluation *evaluation,
-                                         phl_error *error);
-
-/* The same for a forest that comes in blocks (section 6): posteriors block by block, the note and
- * the evaluation for all of them together, as if they were one forest.  What options point to and
- * the run must outlive the classifier. */
-typedef struct phl_classifier phl_classifier;
-
-PHL_API phl_status phl_classifier_create(const phl_run *run, const phl_classify_options *options,
-                                         phl_classifier **classifier, phl_error *error);
-PHL_API void phl_classifier_free(phl_classifier *classifier);
-
-/* log_posterior [trees of the block][classes]. */
-PHL_API phl_status phl_classifier_add(phl_classifier *classifier, const phl_forest *block,
-                                      double *log_posterior, phl_error *error);
-
-/* Once all blocks were added; `evaluation` may be NULL. */
-PHL_API phl_status phl_classifier_finish(phl_classifier *classifier, phl_evaluation *evaluation,
-                                         phl_error *error);
-
-/* ---- Scoring ---- */
-
-typedef struct phl_tree_score {
-    double log_likelihood; /* with the shape term if asked for; -inf when impossible */
-    double bits_per_label; /* -log2 p(labels) / labels, without the shape term; +inf when
-                              impossible, NaN when no label is known */
-    uint64_t nodes;
-    uint64_t labels; /* known labels */
-} phl_tree_score;
-
-typedef struct phl_score_options {
-    size_t size;    /* set by init */
-    bool structure; /* false */
-    int threads;    /* 0: all cores */
-    phl_cancel_fn cancel;
-    void *context;
-} phl_score_options;
-
-#define phl_score_options_init(options) phl_score_options_init_sized((options), sizeof *(options))
-PHL_API void phl_score_options_init_sized(phl_score_options *options, size_t size);
-
-/* Scores of all trees [trees] under one model. */
-PHL_API phl_status phl_score(const phl_model *model, const phl_forest *forest,
-                             const phl_score_options *options, phl_tree_score *scores,
-                             phl_error *error);
-
-/* -log2 p(x_u | all other labels), node by node in pre-order into bits [n]; 0 where the label is
- * unknown.  *possible as in section 11: false, and bits untouched, for a tree of probability 0. */
-PHL_API phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits,
-                                        bool *possible, phl_error *error);
+/* Classify trees, and hold that against the classes they have.  class_index in what `each` is given
+ * is `best`.  `each` and `evaluation` (over the trees that have a class) may be NULL.
+ * PHL_ERR_ARGUMENT when the run was not trained per class. */
+PHL_API phl_status phl_classify(const phl_run *run, phl_source *source,
+                                const phl_classify_options *options, phl_classify_fn each,
+                                phl_evaluation **evaluation, phl_error *error);
 
 /* ---- Labelling ---- */
+
+/* Given a block of trees that a task has made, in the order of the source. */
+typedef phl_status (*phl_forest_fn)(const phl_forest *block, void *context, phl_error *error);
 
 typedef struct phl_label_options {
     size_t size;   /* set by init */
@@ -938,23 +990,27 @@ typedef struct phl_label_options {
                       probability and evaluate; 1: hide all */
     bool no_draw;  /* leave drawn labels out (they cost about as much as the predictions) */
     uint64_t seed; /* 42: for hiding and for drawn labels */
-    int threads;   /* 0: all cores */
-    phl_report_fn report; /* a note when trees have probability 0 */
+    phl_forest_fn filled;   /* the trees with every unknown label, after hiding, filled in: by the
+                               most probable one or, with fill_drawn, the drawn one.  Classes,
+                               weights, ids and sources are kept.  NULL: not wanted */
+    bool fill_drawn;        /* false */
+    const char *class_name; /* NULL: the class of each tree */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;
     phl_cancel_fn cancel;
-    void *context; /* for all callbacks */
+    void *context;
 } phl_label_options;
 
 #define phl_label_options_init(options) phl_label_options_init_sized((options), sizeof *(options))
 PHL_API void phl_label_options_init_sized(phl_label_options *options, size_t size);
 
-/* One tree with its labels filled in; arrays are node by node in pre-order and borrowed for the
- * duration of the call.  Labels are numbered as the run numbers them, truth as the forest does.
- * Nodes that are not filled in repeat their known label (-1 if the run does not know it). */
+/* One tree with its labels filled in; arrays are node by node in pre-order.  Labels are numbered as
+ * the run numbers them, truth as the block does.  Nodes that are not filled in repeat their known
+ * label (-1 if the run does not know it). */
 typedef struct phl_labelled_tree {
-    size_t tree;
     size_t n;                  /* nodes */
     size_t n_filled;           /* nodes whose label was predicted: unknown or hidden */
-    const int32_t *truth;      /* [n] label in the forest, or PHL_UNKNOWN */
+    const int32_t *truth;      /* [n] label in the block, or PHL_UNKNOWN */
     const bool *hidden;        /* [n] known, but hidden */
     const bool *filled;        /* [n] hidden or unknown */
     const int32_t *best;       /* [n] most probable label (the first of equals) */
@@ -966,35 +1022,28 @@ typedef struct phl_labelled_tree {
                       alone */
 } phl_labelled_tree;
 
-/* Given every tree, in order; a status other than PHL_OK stops the call, which returns it. */
-typedef phl_status (*phl_labelled_fn)(const phl_labelled_tree *labelled, void *context,
-                                      phl_error *error);
+typedef phl_status (*phl_label_fn)(const phl_tree_at *at, const phl_labelled_tree *labelled,
+                                   void *context, phl_error *error);
 
-/* Fill in the labels of a forest.  Predictives: sum_d p_d(x_u, x_known) / sum_d p_d(x_known).
- * Drawn: a draw of the model given the known labels, its hidden states, then labels.  `labelled`
- * and `evaluation` (over the hidden labels; n and n_names are 0 when hide is 0) may be NULL.  With
- * one, M may be 20,000 at most (PHL_ERR_LIMIT): confusion matrices are square.  When M is 0 every
- * filled label is -1. */
-PHL_API phl_status phl_label(const phl_model *model, const phl_forest *forest,
-                             const phl_label_options *options, phl_labelled_fn labelled,
-                             phl_evaluation *evaluation, phl_error *error);
-
-/* The forest with every unknown label (after hiding) replaced by the drawn or the most probable
- * one; classes, weights, ids and sources are kept. */
-PHL_API phl_status phl_label_forest(const phl_model *model, const phl_forest *forest,
-                                    const phl_label_options *options, bool drawn,
-                                    phl_forest **filled, phl_error *error);
+/* Fill in labels.  Predictives: sum_d p_d(x_u, x_known) / sum_d p_d(x_known).  Drawn: a draw of the
+ * model given the known labels, its hidden states, then labels.  `each` and `evaluation` (over the
+ * hidden labels; n and n_names are 0 when hide is 0) may be NULL.  With one, M may be 20,000 at
+ * most (PHL_ERR_LIMIT): confusion matrices are square.  When M is 0 every filled label is -1. */
+PHL_API phl_status phl_label(const phl_run *run, phl_source *source,
+                             const phl_label_options *options, phl_label_fn each,
+                             phl_evaluation **evaluation, phl_error *error);
 
 /* ---- Sampling ---- */
 
 typedef struct phl_sample_options {
-    size_t size;          /* set by init */
-    uint64_t seed;        /* 42 */
-    size_t trees;         /* whole trees to make: 10 */
-    size_t max_nodes;     /* a whole tree that grows beyond is thrown away: 10,000 */
-    size_t max_attempts;  /* PHL_ERR_LIMIT when a tree was thrown away so often: 1,000 */
-    int threads;          /* 0: all cores */
-    phl_report_fn report; /* a note when trees were thrown away */
+    size_t size;            /* set by init */
+    uint64_t seed;          /* 42 */
+    size_t trees;           /* whole trees to make, of each class or that named: 10 */
+    size_t max_nodes;       /* a whole tree that grows beyond is thrown away: 10,000 */
+    size_t max_attempts;    /* PHL_ERR_LIMIT when a tree was thrown away so often: 1,000 */
+    const char *class_name; /* NULL: every class; for shapes, the class of each */
+    int threads;            /* 0: all cores */
+    phl_report_fn report;   /* a note when trees were thrown away */
     phl_cancel_fn cancel;
     void *context;
 } phl_sample_options;
@@ -1002,18 +1051,18 @@ typedef struct phl_sample_options {
 #define phl_sample_options_init(options) phl_sample_options_init_sized((options), sizeof *(options))
 PHL_API void phl_sample_options_init_sized(phl_sample_options *options, size_t size);
 
-/* Every tree of `shapes` with labels drawn anew (those it has are not looked at) from one draw of
- * the model, picked at random a tree.  Classes, weights, ids and sources are kept. */
-PHL_API phl_status phl_sample_labels(const phl_model *model, const phl_forest *shapes,
-                                     const phl_sample_options *options, phl_forest **forest,
-                                     phl_error *error);
+/* Trees drawn from the models of a run, in blocks.
+ * With shapes: each of them with labels drawn anew (those it has are not looked at) from one draw
+ * of its model, picked at random.  Classes, weights, ids and sources are kept. Without (NULL):
+ * whole trees, class by class, with shapes from the shape model.  They are of their model's class,
+ * if it has one.  Tree i of a class does not depend on how many are made. */
+PHL_API phl_status phl_sample(const phl_run *run, phl_source *shapes,
+                              const phl_sample_options *options, phl_forest_fn each,
+                              phl_error *error);
 
-/* Whole trees: shapes from the shape model, then labels.  Trees are of the model's class, if any.
- * Tree i does not depend on how many are made.  *rejected (may be NULL): shapes thrown away. */
-PHL_API phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *options,
-                                    phl_forest **forest, uint64_t *rejected, phl_error *error);
-
-/* ---- Folds and cross-validation ---- */
+/* ---------------------------------------------------------------------------------------------
+ * 12. Folds and cross-validation
+ * ------------------------------------------------------------------------------------------- */
 
 /* Read test folds: one fold a line, the 1-based numbers of its trees separated by blanks; empty
  * lines and lines that begin with # are passed over.  fold [n_trees] gets the 0-based fold of every
@@ -1037,16 +1086,17 @@ typedef struct phl_evaluate_progress {
 typedef void (*phl_evaluate_progress_fn)(const phl_evaluate_progress *progress, void *context);
 
 typedef struct phl_evaluate_options {
-    size_t size;             /* set by init */
-    phl_train_options train; /* how to train; its states and callbacks are not looked at.  per_class
-                                (true by default here): classify; else: held-out likelihood */
-    const uint32_t *states;  /* [n_states] the values of C to choose from; */
-    size_t n_states;         /* 0: train.states alone */
-    const uint32_t *fold;    /* [trees] 0-based fold of every tree; NULL: phl_folds_make with
-                                train.seed */
-    size_t n_folds;          /* 10 */
-    bool structure;          /* true */
-    phl_class_prior prior;   /* PHL_PRIOR_UNIFORM */
+    size_t size;                    /* set by init */
+    const phl_train_options *train; /* how to train; its states (but see below) and callbacks are
+                                       not looked at.  per_class: classify; else: held-out
+                                       likelihood.  NULL: the defaults, per class */
+    const uint32_t *states;         /* [n_states] the values of C to choose from; */
+    size_t n_states;                /* 0: train->states alone */
+    const uint32_t *fold;           /* [trees] 0-based fold of every tree; NULL: phl_folds_make with
+                                       train->seed */
+    size_t n_folds;                 /* 10 */
+    bool structure;                 /* true */
+    phl_class_prior prior;          /* PHL_PRIOR_UNIFORM */
     phl_evaluate_progress_fn progress;
     phl_report_fn report;
     phl_cancel_fn cancel;
@@ -1072,7 +1122,7 @@ typedef struct phl_choice_result {
     /* Mean and sample sd over the folds. */
     double accuracy_mean, accuracy_sd, entropy_mean, entropy_sd, log_loss_mean, log_loss_sd;
     double log_likelihood_mean, log_likelihood_sd; /* per node */
-    phl_evaluation pooled;                         /* all folds together; zeroed without classes */
+    phl_evaluation *pooled;                        /* all folds together; NULL without classes */
 } phl_choice_result;
 
 typedef struct phl_cross_validation {
@@ -1086,8 +1136,8 @@ typedef struct phl_cross_validation {
 /* For every C and fold: train on the other folds (with an alphabet of their own, so that labels may
  * be unseen), test on the fold. */
 PHL_API phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
-                                      phl_cross_validation *result, phl_error *error);
-PHL_API void phl_cross_validation_clear(phl_cross_validation *result);
+                                      phl_cross_validation **result, phl_error *error);
+PHL_API void phl_cross_validation_free(phl_cross_validation *result);
 
 /* ---------------------------------------------------------------------------------------------
  * 13. Diagnosis
@@ -1130,7 +1180,7 @@ typedef struct phl_quantity {
 
 /* A chain of Gibbs or a restart of EM. */
 typedef struct phl_chain_diagnosis {
-    uint32_t chain;
+    size_t chain;
     uint64_t iterations; /* done */
     double log_joint,
         log_likelihood; /* after the last iteration (EM: log_joint is the objective) */

@@ -1,6 +1,6 @@
 /* evaluations.c - predictions held against the truth; see evaluations.h.
  *
- * Contents: the report, JSON, putting parts together.
+ * Contents: the report, names in order, JSON.
  */
 #include "print/evaluations.h"
 
@@ -30,14 +30,14 @@ static void print_totals(const phl_evaluation *e, const evaluation_words *words)
                  number_grouped(e->unseen, number), words->names);
         terminal_fact("of these unseen", text);
     }
-    percent(e->accuracy, number);
+    percent(e->best->accuracy, number);
     terminal_fact("accuracy", number);
-    if (!isnan(e->accuracy_drawn)) {
-        percent(e->accuracy_drawn, number);
+    if (e->drawn && !isnan(e->drawn->accuracy)) {
+        percent(e->drawn->accuracy, number);
         terminal_fact("accuracy, drawn", number);
     }
-    snprintf(text, sizeof text, "%.4f bits (%.2f as the paper counts it)", e->entropy_bits,
-             100 * e->entropy_bits);
+    snprintf(text, sizeof text, "%.4f bits (%.2f as the paper counts it)", e->best->entropy_bits,
+             100 * e->best->entropy_bits);
     terminal_fact("entropy", text);
     snprintf(text, sizeof text, "%.4f bits", e->predictive_entropy_bits);
     terminal_fact("predictive entropy", text);
@@ -60,8 +60,8 @@ static int compare_names(const void *a, const void *b)
 static int compare_sizes(const void *a, const void *b)
 {
     const ranked_name *left = a, *right = b;
-    uint64_t n = left->evaluation->measures[left->index].n;
-    uint64_t m = right->evaluation->measures[right->index].n;
+    uint64_t n = left->evaluation->best->measures[left->index].n;
+    uint64_t m = right->evaluation->best->measures[right->index].n;
     return n == m ? compare_names(a, b) : (n > m ? -1 : 1);
 }
 
@@ -72,7 +72,7 @@ static ranked_name *rank_names(const phl_evaluation *e, size_t *n)
     ranked_name *ranks = terminal_allocate(e->n_names, sizeof *ranks);
     *n = 0;
     for (size_t i = 0; i < e->n_names; i++) {
-        if (e->measures[i].n || e->measures[i].predicted) {
+        if (e->best->measures[i].n || e->best->measures[i].predicted) {
             ranks[(*n)++] = (ranked_name){e, i};
         }
     }
@@ -89,18 +89,18 @@ static void print_names(const phl_evaluation *e, const evaluation_words *words,
     char name[TABLE_CELL], count[NUMBER_SIZE], predicted[NUMBER_SIZE], right[NUMBER_SIZE];
     char entropy[NUMBER_SIZE], drawn[NUMBER_SIZE] = "";
     text_table table;
-    table_begin(&table, words->drawn_right ? 6 : 5);
+    table_begin(&table, e->drawn ? 6 : 5);
     table_row(&table, (const char *const[]){words->name, "n", "predicted", "accuracy",
                                             "entropy bits", "accuracy, drawn"});
     for (size_t r = 0; r < n && r < NAMES_SHOWN; r++) {
-        const phl_name_measure *m = &e->measures[ranks[r].index];
+        const phl_name_measure *m = &e->best->measures[ranks[r].index];
         text_printable(e->names[ranks[r].index], NAME_SHOWN, name, sizeof name);
         number_grouped(m->n, count);
         number_grouped(m->predicted, predicted);
         percent(m->accuracy, right);
         snprintf(entropy, sizeof entropy, "%.4f", m->entropy_bits);
-        if (words->drawn_right) {
-            percent(m->n ? (double)words->drawn_right[ranks[r].index] / (double)m->n : NAN, drawn);
+        if (e->drawn) {
+            percent(e->drawn->measures[ranks[r].index].accuracy, drawn);
         }
         table_row(&table, (const char *const[]){name, count, predicted, right,
                                                 m->predicted ? entropy : "-", drawn});
@@ -134,7 +134,7 @@ static void print_matrix(const phl_evaluation *e, const evaluation_words *words,
         text_printable(e->names[ranks[r].index], NAME_SHOWN, cells[0], TABLE_CELL);
         row[0] = cells[0];
         for (size_t c = 0; c < n; c++) {
-            uint64_t count = e->confusion[ranks[r].index * e->n_names + ranks[c].index];
+            uint64_t count = e->best->counts[ranks[r].index * e->n_names + ranks[c].index];
             number_grouped(count, cells[c + 1]);
         }
         table_row(&table, row);
@@ -152,24 +152,44 @@ void evaluation_print(const phl_evaluation *e, const evaluation_words *words)
     free(ranks);
 }
 
+/* ---- names in order ---- */
+
+size_t *names_in_order(const phl_evaluation *e)
+{
+    ranked_name *ranks = terminal_allocate(e->n_names, sizeof *ranks);
+    size_t *order = terminal_allocate(e->n_names, sizeof *order);
+    for (size_t i = 0; i < e->n_names; i++) {
+        ranks[i] = (ranked_name){e, i};
+    }
+    qsort(ranks, e->n_names, sizeof *ranks, compare_names);
+    for (size_t i = 0; i < e->n_names; i++) {
+        order[i] = ranks[i].index;
+    }
+    free(ranks);
+    return order;
+}
+
 /* ---- JSON ---- */
 
-static void confusion_json(json_writer *json, const phl_evaluation *e)
+void confusion_json(json_writer *json, const phl_evaluation *e, const phl_confusion *confusion,
+                    const size_t *order)
 {
+    size_t n = e->n_names;
     json_out_key(json, "confusion");
     json_out_open(json, '{', false);
     json_out_key(json, "names");
     json_out_open(json, '[', true);
-    for (size_t i = 0; i < e->n_names; i++) {
-        json_out_string(json, e->names[i]);
+    for (size_t i = 0; i < n; i++) {
+        json_out_string(json, e->names[order ? order[i] : i]);
     }
     json_out_close(json, ']');
     json_out_key(json, "counts");
     json_out_open(json, '[', false);
-    for (size_t i = 0; i < e->n_names; i++) {
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *row = confusion->counts + (order ? order[i] : i) * n;
         json_out_open(json, '[', true);
-        for (size_t j = 0; j < e->n_names; j++) {
-            json_out_integer(json, e->confusion[i * e->n_names + j]);
+        for (size_t j = 0; j < n; j++) {
+            json_out_integer(json, row[order ? order[j] : j]);
         }
         json_out_close(json, ']');
     }
@@ -177,28 +197,29 @@ static void confusion_json(json_writer *json, const phl_evaluation *e)
     json_out_close(json, '}');
 }
 
-void evaluation_json(const phl_evaluation *e, bool drawn)
+void evaluation_json(const phl_evaluation *e)
 {
     json_writer json;
     json_out_begin(&json, stdout);
     json_out_open(&json, '{', false);
     json_out_count(&json, "n", e->n);
-    json_out_number(&json, "accuracy", e->accuracy);
-    if (drawn) {
-        json_out_number(&json, "accuracy_drawn", e->accuracy_drawn);
+    json_out_number(&json, "accuracy", e->best->accuracy);
+    if (e->drawn) {
+        json_out_number(&json, "accuracy_drawn", e->drawn->accuracy);
     }
-    json_out_number(&json, "entropy_bits", e->entropy_bits);
+    json_out_number(&json, "entropy_bits", e->best->entropy_bits);
     json_out_number(&json, "predictive_entropy_bits", e->predictive_entropy_bits);
     json_out_number(&json, "log_loss", e->log_loss);
-    confusion_json(&json, e);
+    confusion_json(&json, e, e->best, NULL);
     json_out_key(&json, "per_label");
     json_out_open(&json, '[', false);
     for (size_t i = 0; i < e->n_names; i++) {
+        const phl_name_measure *m = &e->best->measures[i];
         json_out_open(&json, '{', true);
         json_out_text(&json, "label", e->names[i]);
-        json_out_count(&json, "n", e->measures[i].n);
-        json_out_number(&json, "accuracy", e->measures[i].accuracy);
-        json_out_number(&json, "entropy_bits", e->measures[i].entropy_bits);
+        json_out_count(&json, "n", m->n);
+        json_out_number(&json, "accuracy", m->accuracy);
+        json_out_number(&json, "entropy_bits", m->entropy_bits);
         json_out_close(&json, '}');
     }
     json_out_close(&json, ']');

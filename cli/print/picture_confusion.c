@@ -3,6 +3,7 @@
 #include "print/svg.h"
 #include "print/terminal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LARGE_CELLS = 8 };
@@ -19,16 +20,16 @@ static void shade(double share, char *colour, size_t size)
     snprintf(colour, size, "#%02x%02x%02x", channel[0], channel[1], channel[2]);
 }
 
-static void draw_cell(FILE *file, const confusion *c, size_t i, size_t j, double x, double y,
+/* `count` of `all` in its row; large cells if there are few names. */
+static void draw_cell(FILE *file, uint64_t count, uint64_t all, bool large, double x, double y,
                       double side)
 {
     char colour[16], text[NUMBER_SIZE];
-    uint64_t count = c->counts[i * c->n + j], all = confusion_row_sum(c, i);
     double share = all ? (double)count / (double)all : 0;
     const char *ink = share > 0.5 ? "white" : SVG_INK;
     shade(share, colour, sizeof colour);
     svg_square(file, x, y, side, colour);
-    if (c->n <= LARGE_CELLS) {
+    if (large) {
         snprintf(text, sizeof text, "%.1f %%", 100 * share);
         svg_text(file, x + side / 2, y + 0.4 * side, 13, SVG_MIDDLE, ink, text);
         svg_text(file, x + side / 2, y + 0.7 * side, 10, SVG_MIDDLE, ink,
@@ -39,38 +40,43 @@ static void draw_cell(FILE *file, const confusion *c, size_t i, size_t j, double
     }
 }
 
-void picture_confusion(FILE *file, const confusion *c, const char *title)
+void picture_confusion(FILE *file, const phl_evaluation *e, const phl_confusion *confusion,
+                       const char *title)
 {
-    double side = c->n <= LARGE_CELLS ? 64 : 30, size = c->n <= LARGE_CELLS ? 13 : 11;
+    size_t n = e->n_names, *order = names_in_order(e);
+    bool large = n <= LARGE_CELLS;
+    double side = large ? 64 : 30, size = large ? 13 : 11;
     char name[TABLE_CELL];
     size_t longest = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        size_t columns = text_printable(c->names[i], 16, name, sizeof name);
+    for (size_t i = 0; i < n; i++) {
+        size_t columns = text_printable(e->names[order[i]], 16, name, sizeof name);
         longest = columns > longest ? columns : longest;
     }
     double names = 0.62 * size * (double)longest + 8;
     double left = margin + 20 + names, top = title_height + 24 + (longest > 3 ? names : size + 4);
-    double width = left + side * (double)c->n + margin;
+    double width = left + side * (double)n + margin;
     double title_width = 2 * margin + 6.6 * (double)strlen(title);
-    svg_begin(file, width > title_width ? width : title_width, top + side * (double)c->n + margin,
+    svg_begin(file, width > title_width ? width : title_width, top + side * (double)n + margin,
               title);
     svg_text(file, margin, 18, 13, SVG_START, SVG_INK, title);
-    svg_text(file, left + side * (double)c->n / 2, title_height + 12, 12, SVG_MIDDLE, SVG_PALE,
+    svg_text(file, left + side * (double)n / 2, title_height + 12, 12, SVG_MIDDLE, SVG_PALE,
              "predicted");
-    svg_text_upward(file, margin + 6, top + side * (double)c->n / 2, 12, SVG_MIDDLE, SVG_PALE,
-                    "true");
-    for (size_t i = 0; i < c->n; i++) {
+    svg_text_upward(file, margin + 6, top + side * (double)n / 2, 12, SVG_MIDDLE, SVG_PALE, "true");
+    for (size_t i = 0; i < n; i++) {
         double middle = side * ((double)i + 0.5);
-        text_printable(c->names[i], 16, name, sizeof name);
+        text_printable(e->names[order[i]], 16, name, sizeof name);
         svg_text(file, left - 8, top + middle, size, SVG_END, SVG_INK, name);
         if (longest > 3) {
             svg_text_upward(file, left + middle, top - 8, size, SVG_START, SVG_INK, name);
         } else {
             svg_text(file, left + middle, top - 6 - size / 2, size, SVG_MIDDLE, SVG_INK, name);
         }
-        for (size_t j = 0; j < c->n; j++) {
-            draw_cell(file, c, i, j, left + side * (double)j, top + side * (double)i, side);
+        for (size_t j = 0; j < n; j++) {
+            draw_cell(file, confusion->counts[order[i] * n + order[j]],
+                      confusion->measures[order[i]].n, large, left + side * (double)j,
+                      top + side * (double)i, side);
         }
     }
     svg_end(file);
+    free(order);
 }

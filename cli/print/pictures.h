@@ -2,7 +2,7 @@
 #ifndef PHLOEM_CLI_PICTURES_H
 #define PHLOEM_CLI_PICTURES_H
 
-#include "print/confusions.h"
+#include "print/evaluations.h"
 
 #include <stdio.h>
 
@@ -12,7 +12,8 @@
 int picture_tree(FILE *file, const phl_forest *forest, size_t tree, char *const *labels,
                  const char *title);
 
-/* A confusion matrix, each row shaded by its shares. */
-void picture_confusion(FILE *file, const confusion *c, const char *title);
+/* A confusion matrix of an evaluation, names in order, each row shaded by its shares. */
+void picture_confusion(FILE *file, const phl_evaluation *evaluation, const phl_confusion *confusion,
+                       const char *title);
 
 #endif

@@ -176,16 +176,7 @@ void terminal_wrap(FILE *file, const char *text, size_t column, size_t indent)
 
 char *number_grouped(uint64_t number, char *buffer)
 {
-    char digits[NUMBER_SIZE];
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
-    for (int i = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0) {
-            buffer[used++] = ',';
-        }
-        buffer[used++] = digits[i];
-    }
-    buffer[used] = '\0';
-    return buffer;
+    return phl_text_grouped(number, buffer);
 }
 
 char *number_exact(double number, char *buffer)

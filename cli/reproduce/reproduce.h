@@ -11,7 +11,7 @@
 #define PHLOEM_CLI_REPRODUCE_H
 
 #include "args/options.h"
-#include "print/confusions.h"
+#include "print/evaluations.h"
 #include "print/progress.h"
 #include "reproduce/paper.h"
 
@@ -51,8 +51,9 @@ typedef struct outcome {
     char *command;                        /* that trains the same run again */
     char *config, *version, *fingerprint; /* as the run file has them */
     figure figures[MOST_SETTINGS][MOST_ROWS];
-    confusion confusion; /* of the headline setting */
-    char **drawn;        /* labelling: labels drawn for the tree of the pictures, NULL last */
+    phl_evaluation *evaluation;     /* of the headline setting, */
+    const phl_confusion *confusion; /* and that of its matrices that counts */
+    char **drawn; /* labelling: labels drawn for the tree of the pictures, NULL last */
 } outcome;
 
 /* Runs that differ in nothing but their seed. */

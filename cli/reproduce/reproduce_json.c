@@ -90,31 +90,9 @@ static void figures_json(json_writer *json, const reproduction *r, const outcome
     json_out_close(json, ']');
 }
 
-static void confusion_json(json_writer *json, const confusion *c)
-{
-    json_out_key(json, "confusion");
-    json_out_open(json, '{', false);
-    json_out_key(json, "names");
-    json_out_open(json, '[', true);
-    for (size_t i = 0; i < c->n; i++) {
-        json_out_string(json, c->names[i]);
-    }
-    json_out_close(json, ']');
-    json_out_key(json, "counts");
-    json_out_open(json, '[', false);
-    for (size_t i = 0; i < c->n; i++) {
-        json_out_open(json, '[', true);
-        for (size_t j = 0; j < c->n; j++) {
-            json_out_integer(json, c->counts[i * c->n + j]);
-        }
-        json_out_close(json, ']');
-    }
-    json_out_close(json, ']');
-    json_out_close(json, '}');
-}
-
 static void run_json(json_writer *json, const reproduction *r, const outcome *o)
 {
+    size_t *order = names_in_order(o->evaluation);
     json_out_open(json, '{', false);
     json_out_count(json, "seed", o->seed);
     json_out_text(json, "file", o->file);
@@ -125,7 +103,8 @@ static void run_json(json_writer *json, const reproduction *r, const outcome *o)
     json_out_key(json, "config");
     json_out_raw(json, o->config[0] ? o->config : "null");
     figures_json(json, r, o);
-    confusion_json(json, &o->confusion);
+    confusion_json(json, o->evaluation, o->confusion, order);
+    free(order);
     json_out_close(json, '}');
 }
 

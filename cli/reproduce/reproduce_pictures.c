@@ -21,7 +21,7 @@ static int draw(const reproduction *r, const cell *c, const char *kind)
     if (code == EXIT_OK && tree) {
         code = picture_tree(result.file, r->test.forest, r->picture, o->drawn, title);
     } else if (code == EXIT_OK) {
-        picture_confusion(result.file, &o->confusion, title);
+        picture_confusion(result.file, o->evaluation, o->confusion, title);
     }
     code = result_close(&result, code);
     free(name);

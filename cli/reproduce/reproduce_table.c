@@ -201,30 +201,35 @@ static void print_settings(const reproduction *r, FILE *file, bool markdown, con
     sheet_end(&s);
 }
 
-static void print_confusion(const confusion *c, FILE *file, bool markdown)
+static void print_confusion(const outcome *o, FILE *file, bool markdown)
 {
+    const phl_evaluation *e = o->evaluation;
+    size_t n = e->n_names;
     char cells[TABLE_COLUMNS][TABLE_CELL];
     const char *row[TABLE_COLUMNS] = {"true"};
     sheet s;
-    if (c->n + 1 > TABLE_COLUMNS) {
-        fprintf(file, "(%zu names: too many to show; see results.json)\n\n", c->n);
+    if (n + 1 > TABLE_COLUMNS) {
+        fprintf(file, "(%zu names: too many to show; see results.json)\n\n", n);
         return;
     }
-    sheet_begin(&s, file, markdown, c->n + 1);
-    for (size_t j = 0; j < c->n; j++) {
-        text_printable(c->names[j], 12, cells[j + 1], TABLE_CELL);
+    size_t *order = names_in_order(e);
+    sheet_begin(&s, file, markdown, n + 1);
+    for (size_t j = 0; j < n; j++) {
+        text_printable(e->names[order[j]], 12, cells[j + 1], TABLE_CELL);
         row[j + 1] = cells[j + 1];
     }
     sheet_row(&s, row);
-    for (size_t i = 0; i < c->n; i++) {
-        text_printable(c->names[i], 24, cells[0], TABLE_CELL);
+    for (size_t i = 0; i < n; i++) {
+        text_printable(e->names[order[i]], 24, cells[0], TABLE_CELL);
         row[0] = cells[0];
-        for (size_t j = 0; j < c->n; j++) {
-            snprintf(cells[j + 1], TABLE_CELL, "%llu", (unsigned long long)c->counts[i * c->n + j]);
+        for (size_t j = 0; j < n; j++) {
+            snprintf(cells[j + 1], TABLE_CELL, "%llu",
+                     (unsigned long long)o->confusion->counts[order[i] * n + order[j]]);
         }
         sheet_row(&s, row);
     }
     sheet_end(&s);
+    free(order);
 }
 
 /* ---- the page ---- */
@@ -243,7 +248,7 @@ static void print_confusions(const reproduction *r, FILE *file, bool markdown)
                  c->model->name, (unsigned)c->states, (unsigned long long)o->seed,
                  100 * o->figures[HEADLINE][row_of_all(r)].accuracy);
         heading(file, markdown, text);
-        print_confusion(&o->confusion, file, markdown);
+        print_confusion(o, file, markdown);
     }
 }
 

@@ -18,55 +18,64 @@ static int failure(const reproduction *r, phl_status status, const phl_error *er
                                        : library_error(r->parsed->command, error);
 }
 
+static void test_options(reproduction *r, int *threads, phl_report_fn *report,
+                         phl_cancel_fn *cancel)
+{
+    *threads = threads_of(r->parsed);
+    *report = r->line.quiet ? NULL : progress_report;
+    *cancel = interrupt_asked;
+}
+
 /* ---- classification ---- */
 
 typedef struct class_test {
+    progress_line line; /* first: what callbacks report to */
     reproduction *r;
     const phl_run *run;
     outcome *o;
-    size_t n_trees, n_classes;
-    double *log_posterior; /* [trees][classes] under the setting at hand */
-    size_t *predicted;     /* [settings][trees] */
-    double *probability;   /* [trees] headline */
+    phl_source *source;
+    size_t setting; /* at hand */
+    size_t n_trees;
+    size_t *predicted;   /* [settings][trees] */
+    double *probability; /* [trees] headline */
 } class_test;
+
+static phl_status take_class(const phl_tree_at *at, const phl_classified_tree *tree, void *context,
+                             phl_error *error)
+{
+    class_test *t = context;
+    (void)error;
+    t->predicted[t->setting * t->n_trees + at->tree] = tree->best;
+    if (t->setting == HEADLINE) {
+        t->probability[at->tree] = exp(tree->log_posterior[tree->best]);
+    }
+    return PHL_OK;
+}
 
 /* The settings in the order of their names: structure slots or none, class prior uniform or
  * empirical. */
 static int classify(class_test *t, size_t setting)
 {
     phl_classify_options options;
-    phl_evaluation evaluation = {0};
+    phl_evaluation *e = NULL;
     phl_error error = {0};
-    const phl_forest *forest = t->r->test.forest;
     phl_classify_options_init(&options);
     options.structure = setting < 2;
     options.prior = setting % 2 ? PHL_PRIOR_EMPIRICAL : PHL_PRIOR_UNIFORM;
-    options.threads = threads_of(t->r->parsed);
-    options.report = progress_report;
-    options.cancel = interrupt_asked;
-    options.context = &t->r->line;
-    phl_status status = phl_classify(t->run, forest, &options, t->log_posterior, &error);
-    if (status == PHL_OK) {
-        status = phl_classify_evaluate(t->run, forest, t->log_posterior, &evaluation, &error);
-    }
+    test_options(t->r, &options.threads, &options.report, &options.cancel);
+    options.context = t;
+    t->setting = setting;
+    phl_status status = phl_classify(t->run, t->source, &options, take_class, &e, &error);
     if (status != PHL_OK) {
         return failure(t->r, status, &error);
     }
-    for (size_t i = 0; i < t->n_trees; i++) {
-        const double *row = t->log_posterior + i * t->n_classes;
-        size_t best = phl_classify_best(row, t->n_classes);
-        t->predicted[setting * t->n_trees + i] = best;
-        if (setting == HEADLINE) {
-            t->probability[i] = exp(row[best]);
-        }
-    }
-    t->o->figures[setting][0] =
-        (figure){evaluation.accuracy, evaluation.entropy_bits, evaluation.log_loss};
+    t->o->figures[setting][0] = (figure){e->best->accuracy, e->best->entropy_bits, e->log_loss};
     if (setting == HEADLINE) {
-        confusion_copy(&t->o->confusion, evaluation.names, evaluation.confusion,
-                       evaluation.n_names);
+        t->o->evaluation = e;
+        t->o->confusion = e->best;
+    } else {
+        phl_evaluation_free(e);
     }
-    phl_evaluation_clear(&evaluation);
     return EXIT_OK;
 }
 
@@ -96,12 +105,12 @@ static void print_classes(const class_test *t, FILE *file)
 
 static int test_classes(reproduction *r, const phl_run *run, outcome *o, FILE *file)
 {
-    class_test t = {.r = r, .run = run, .o = o};
+    class_test t = {.line.quiet = r->line.quiet, .r = r, .run = run, .o = o};
     size_t settings = r->experiment->n_settings;
-    int code = EXIT_OK;
+    phl_error error = {0};
+    phl_status status = phl_source_forest(r->test.forest, &t.source, &error);
+    int code = status == PHL_OK ? EXIT_OK : failure(r, status, &error);
     t.n_trees = phl_forest_trees(r->test.forest);
-    t.n_classes = phl_run_classes(run);
-    t.log_posterior = terminal_allocate(t.n_trees * t.n_classes, sizeof *t.log_posterior);
     t.predicted = terminal_allocate(settings * t.n_trees, sizeof *t.predicted);
     t.probability = terminal_allocate(t.n_trees, sizeof *t.probability);
     for (size_t s = 0; s < settings && code == EXIT_OK; s++) {
@@ -110,7 +119,7 @@ static int test_classes(reproduction *r, const phl_run *run, outcome *o, FILE *f
     if (code == EXIT_OK) {
         print_classes(&t, file);
     }
-    free(t.log_posterior);
+    phl_source_free(t.source);
     free(t.predicted);
     free(t.probability);
     return code;
@@ -124,9 +133,6 @@ typedef struct label_test {
     const phl_run *run;
     outcome *o;
     row_writer rows;
-    int32_t *run_label;     /* [labels of the forest] number in the run, or -1 */
-    size_t n;               /* labels of the run, and "(unseen)" last */
-    uint64_t *drawn, *best; /* [n][n] true by predicted */
 } label_test;
 
 static const char *name_of(const label_test *t, int32_t label)
@@ -144,102 +150,83 @@ static void keep_drawn(label_test *t, const phl_labelled_tree *tree)
     }
 }
 
-static phl_status take_tree(const phl_labelled_tree *tree, void *context, phl_error *error)
+static phl_status take_tree(const phl_tree_at *at, const phl_labelled_tree *tree, void *context,
+                            phl_error *error)
 {
     label_test *t = context;
     size_t m = phl_run_labels(t->run), row = 0;
     char source[SOURCE_SIZE];
     (void)error;
-    tree_source(t->r->test.forest, tree->tree, source);
+    tree_source(at->block, at->tree, source);
     for (size_t u = 0; u < tree->n; u++) {
         if (!tree->filled[u]) {
             continue;
         }
         const double *p = tree->probability + row++ * m;
-        int32_t truth = tree->hidden[u] ? t->run_label[tree->truth[u]] : -1;
-        if (tree->hidden[u] && tree->best[u] >= 0) {
-            size_t i = truth < 0 ? t->n - 1 : (size_t)truth;
-            t->drawn[i * t->n + (size_t)tree->drawn[u]]++;
-            t->best[i * t->n + (size_t)tree->best[u]]++;
-        }
-        rows_count(&t->rows, tree->tree);
+        rows_count(&t->rows, at->number);
         rows_text(&t->rows, source);
         rows_count(&t->rows, u);
-        rows_label(&t->rows, forest_label(t->r->test.forest, tree->truth[u]));
+        rows_label(&t->rows, forest_label(at->block, tree->truth[u]));
         rows_label(&t->rows, name_of(t, tree->best[u]));
         rows_real(&t->rows, tree->best[u] < 0 ? NAN : p[tree->best[u]], DIGITS_PROBABILITY);
         rows_label(&t->rows, name_of(t, tree->drawn[u]));
     }
-    if (tree->tree == t->r->picture) {
+    if (at->number == t->r->picture) {
         keep_drawn(t, tree);
     }
     return PHL_OK;
 }
 
-/* Figures label by label, and over all. */
-static void measure(const reproduction *r, const confusion *c, figure *rows)
+/* Figures label by label, and over all; names in order, as in results.json. */
+static void take_figures(const reproduction *r, const phl_evaluation *e, const phl_confusion *c,
+                         figure *rows)
 {
+    size_t n = e->n_names, *order = names_in_order(e);
+    uint64_t *counts = terminal_allocate(n * n, sizeof *counts);
+    for (size_t i = 0; i < n * n; i++) {
+        counts[i] = c->counts[order[i / n] * n + order[i % n]];
+    }
     for (size_t row = 0; row < r->experiment->n_rows; row++) {
-        bool all = row == row_of_all(r);
-        size_t name = all ? SIZE_MAX : confusion_find(c, row_name(r, row));
-        bool known = all || name != SIZE_MAX;
-        rows[row].accuracy = known ? confusion_accuracy(c, name) : NAN;
-        rows[row].entropy = known ? confusion_entropy(c, name) : NAN;
-        rows[row].log_loss = NAN;
+        rows[row] = (figure){NAN, NAN, NAN};
+        for (size_t i = 0; row != row_of_all(r) && i < n; i++) {
+            if (strcmp(e->names[order[i]], row_name(r, row)) == 0) {
+                rows[row].accuracy = c->measures[order[i]].accuracy;
+                rows[row].entropy = phl_confusion_entropy(counts, n, i);
+            }
+        }
     }
-}
-
-/* Without unseen labels the last row and column go. */
-static void make_confusion(const label_test *t, const uint64_t *counts, bool unseen, confusion *c)
-{
-    size_t n = unseen ? t->n : t->n - 1;
-    char **names = terminal_allocate(t->n, sizeof *names);
-    uint64_t *kept = terminal_allocate(n * n, sizeof *kept);
-    for (size_t i = 0; i < n; i++) {
-        names[i] = i + 1 == t->n ? "(unseen)" : (char *)phl_run_label_name(t->run, i);
-        memcpy(kept + i * n, counts + i * t->n, n * sizeof *kept);
-    }
-    confusion_copy(c, names, kept, n);
-    free(names);
-    free(kept);
+    rows[row_of_all(r)] = (figure){c->accuracy, phl_confusion_entropy(counts, n, SIZE_MAX), NAN};
+    free(order);
+    free(counts);
 }
 
 static int test_labels(reproduction *r, const phl_run *run, outcome *o, FILE *file)
 {
     static const char *const columns[] = {"tree",      "source",      "node", "label",
                                           "predicted", "probability", "drawn"};
-    label_test t = {.r = r, .run = run, .o = o, .n = phl_run_labels(run) + 1};
-    t.line.quiet = r->line.quiet;
+    label_test t = {.line.quiet = r->line.quiet, .r = r, .run = run, .o = o};
     phl_label_options options;
-    phl_evaluation evaluation = {0};
+    phl_source *source = NULL;
     phl_error error = {0};
-    t.run_label = labels_in_run(run, r->test.forest);
-    t.drawn = terminal_allocate(t.n * t.n, sizeof *t.drawn);
-    t.best = terminal_allocate(t.n * t.n, sizeof *t.best);
     rows_begin(&t.rows, file, false, columns, sizeof columns / sizeof *columns);
     phl_label_options_init(&options);
     options.hide = 1;
     options.seed = o->seed;
-    options.threads = threads_of(r->parsed);
-    options.report = progress_report;
-    options.cancel = interrupt_asked;
+    test_options(r, &options.threads, &options.report, &options.cancel);
     options.context = &t;
-    phl_status status =
-        phl_label(phl_run_model(run, 0), r->test.forest, &options, take_tree, &evaluation, &error);
+    phl_status status = phl_source_forest(r->test.forest, &source, &error);
     if (status == PHL_OK) {
-        confusion most_probable = {0};
-        make_confusion(&t, t.drawn, evaluation.unseen > 0, &o->confusion);
-        make_confusion(&t, t.best, evaluation.unseen > 0, &most_probable);
-        measure(r, &o->confusion, o->figures[HEADLINE]);
-        measure(r, &most_probable, o->figures[1]);
-        o->figures[1][row_of_all(r)].log_loss = evaluation.log_loss;
-        confusion_clear(&most_probable);
+        status = phl_label(run, source, &options, take_tree, &o->evaluation, &error);
     }
-    phl_evaluation_clear(&evaluation);
-    free(t.run_label);
-    free(t.drawn);
-    free(t.best);
-    return status == PHL_OK ? EXIT_OK : failure(r, status, &error);
+    phl_source_free(source);
+    if (status != PHL_OK) {
+        return failure(r, status, &error);
+    }
+    o->confusion = o->evaluation->drawn;
+    take_figures(r, o->evaluation, o->evaluation->drawn, o->figures[HEADLINE]);
+    take_figures(r, o->evaluation, o->evaluation->best, o->figures[1]);
+    o->figures[1][row_of_all(r)].log_loss = o->evaluation->log_loss;
+    return EXIT_OK;
 }
 
 int outcome_test(reproduction *r, const phl_run *run, outcome *o)

@@ -248,6 +248,20 @@ void phl_text_of_double(double number, char out[32])
     }
 }
 
+char *phl_text_grouped(uint64_t number, char out[PHL_GROUPED_SIZE])
+{
+    char digits[PHL_GROUPED_SIZE];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number), used = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0) {
+            out[used++] = ',';
+        }
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
 char *phl_excerpt(const char *text, size_t length, char *out)
 {
     size_t used = 0;

@@ -43,6 +43,10 @@ phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length
 double phl_text_to_double(const char *text, const char **end);
 void phl_text_of_double(double number, char out[32]);
 
+/* "43,536".  Returns out. */
+#define PHL_GROUPED_SIZE 32
+char *phl_text_grouped(uint64_t number, char out[PHL_GROUPED_SIZE]);
+
 /* A printable excerpt of input for error messages: at most 32 characters, escaped as above, "..."
  * behind a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out. */
 #define PHL_EXCERPT_SIZE 320

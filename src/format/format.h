@@ -10,6 +10,7 @@
 
 typedef struct phl_writer {
     const phl_forest *forest;
+    size_t first; /* number of its first tree, for messages */
     const phl_write_options *options;
     phl_output *output;
     phl_walk *walk;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "format/files.h"
 #include "format/format.h"
+#include "format/read.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Options
@@ -341,6 +342,12 @@ phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees, s
     }
     *block = NULL;
     return PHL_OK;
+}
+
+void phl_forest_reader_bounds(const phl_forest_reader *reader, size_t *max_trees, size_t *max_size)
+{
+    *max_trees = (size_t)or_default(reader->options.block_trees, 100000);
+    *max_size = (size_t)or_default(reader->options.block_size, 1000000);
 }
 
 size_t phl_forest_reader_files(const phl_forest_reader *reader)

@@ -15,6 +15,12 @@ void phl_write_options_init_sized(phl_write_options *options, size_t size)
     phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
+phl_status phl_write_options_take(const phl_write_options *given, phl_write_options *taken,
+                                  phl_error *error)
+{
+    return phl_options_take(taken, &defaults, sizeof defaults, given, "phl_write", error);
+}
+
 /* ---------------------------------------------------------------------------------------------
  * What cannot be expressed
  * ------------------------------------------------------------------------------------------- */
@@ -31,7 +37,7 @@ phl_status phl_write_objection(const phl_writer *writer, const phl_format_driver
             ? "write json or brackets, or leave classes out with " PHL_OPTION("read.no_class")
         : strstr(what, "weight") != NULL ? "write json"
                                          : "write json or brackets",
-        "tree %zu: %s cannot express %s", tree, driver->name, what);
+        "tree %zu: %s cannot express %s", writer->first + tree, driver->name, what);
 }
 
 /* Refuse a forest that holds something the format cannot carry, naming the first such tree.  Nodes
@@ -96,8 +102,7 @@ phl_status phl_write_check_cancel(const phl_writer *writer, phl_error *error)
     return PHL_OK;
 }
 
-static phl_status write_stream(phl_writer *writer, const phl_format_driver *driver,
-                               phl_error *error)
+static phl_status write_trees(phl_writer *writer, const phl_format_driver *driver, phl_error *error)
 {
     phl_status status = PHL_OK;
     for (size_t tree = 0; status == PHL_OK && tree < writer->forest->n_trees; tree++) {
@@ -106,6 +111,13 @@ static phl_status write_stream(phl_writer *writer, const phl_format_driver *driv
             status = driver->write_tree(writer, tree, error);
         }
     }
+    return status;
+}
+
+static phl_status write_stream(phl_writer *writer, const phl_format_driver *driver,
+                               phl_error *error)
+{
+    phl_status status = write_trees(writer, driver, error);
     return status == PHL_OK ? phl_output_commit(writer->output, error) : status;
 }
 
@@ -146,13 +158,11 @@ static phl_status check_document_class(const phl_writer *writer, const phl_forma
     return status;
 }
 
-static phl_status begin(phl_writer *writer, const phl_forest *forest,
+static phl_status begin(phl_writer *writer, const phl_forest *forest, size_t first,
                         const phl_write_options *options, const phl_format_driver *driver,
                         phl_error *error)
 {
-    memset(writer, 0, sizeof *writer);
-    writer->forest = forest;
-    writer->options = options;
+    *writer = (phl_writer){.forest = forest, .first = first, .options = options};
     phl_status status = phl_walk_create(forest, &writer->walk, error);
     if (status == PHL_OK) {
         status = check_expressible(writer, driver, error);
@@ -169,7 +179,7 @@ static void end(phl_writer *writer)
     phl_walk_free(writer->walk);
 }
 
-static const phl_format_driver *choose_driver(const phl_write_options *options, const char *path)
+const phl_format_driver *phl_write_driver(const phl_write_options *options, const char *path)
 {
     phl_format format = options->format;
     if (format == PHL_FORMAT_AUTO && path != NULL) {
@@ -178,18 +188,36 @@ static const phl_format_driver *choose_driver(const phl_write_options *options, 
     return phl_format_driver_of(format != PHL_FORMAT_AUTO ? format : PHL_FORMAT_BRACKETS);
 }
 
+phl_status phl_write_block(const phl_forest *block, size_t first, const phl_write_options *options,
+                           const phl_format_driver *driver, const char *path, phl_output **output,
+                           phl_error *error)
+{
+    phl_writer writer;
+    phl_status status = begin(&writer, block, first, options, driver, error);
+    if (status == PHL_OK && *output == NULL) {
+        status = phl_output_open(path, output, error);
+    }
+    if (status == PHL_OK) {
+        writer.output = *output;
+        status = write_trees(&writer, driver, error);
+        writer.output = NULL; /* it goes on */
+    }
+    end(&writer);
+    return status;
+}
+
 phl_status phl_forest_write(const phl_forest *forest, const char *path,
                             const phl_write_options *options, phl_error *error)
 {
     phl_write_options own;
-    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_write", error);
+    phl_status status = phl_write_options_take(options, &own, error);
     if (status != PHL_OK) {
         return status;
     }
     options = &own;
-    const phl_format_driver *driver = choose_driver(options, path);
+    const phl_format_driver *driver = phl_write_driver(options, path);
     phl_writer writer;
-    status = begin(&writer, forest, options, driver, error);
+    status = begin(&writer, forest, 0, options, driver, error);
     if (status == PHL_OK) {
         bool standard = strcmp(path, "-") == 0;
         if (driver->one_tree_a_file && !standard && (forest->n_trees != 1 || names_folder(path))) {
@@ -212,14 +240,14 @@ phl_status phl_forest_write_memory(const phl_forest *forest, const phl_write_opt
                                    char **text, size_t *size, phl_error *error)
 {
     phl_write_options own;
-    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_write", error);
+    phl_status status = phl_write_options_take(options, &own, error);
     if (status != PHL_OK) {
         return status;
     }
     options = &own;
-    const phl_format_driver *driver = choose_driver(options, NULL);
+    const phl_format_driver *driver = phl_write_driver(options, NULL);
     phl_writer writer;
-    status = begin(&writer, forest, options, driver, error);
+    status = begin(&writer, forest, 0, options, driver, error);
     if (status == PHL_OK) {
         status = check_document_class(&writer, driver, "", error);
     }

@@ -5,15 +5,13 @@
 #include "model/run.h"
 #include "task/measures.h"
 
-/* phl_classify that also gives log p(tree | class) [T][K], unless log_likelihood is NULL. */
-phl_status phl_classify_scored(const phl_run *run, const phl_forest *forest,
-                               const phl_classify_options *options, double *log_posterior,
-                               double *log_likelihood, phl_error *error);
+/* phl_classify without the note on labels never seen. */
+phl_status phl_classify_quietly(const phl_run *run, phl_source *source,
+                                const phl_classify_options *options, phl_classify_fn each,
+                                phl_error *error);
 
-/* Add every tree that has a class, with its posterior [T][K], to the measures, whose names are the
- * run's classes, or the forest's if `forest_names` (they must then hold all classes of the run). */
-phl_status phl_measure_posteriors(const phl_run *run, const phl_forest *forest,
-                                  const double *log_posterior, bool forest_names,
-                                  phl_measures *measures, phl_error *error);
+/* A classified tree as an item of an evaluation over the classes of the run (n of them); truth:
+ * the class it has, -1 if the run does not know it. */
+phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, int32_t truth);
 
 #endif

@@ -232,50 +232,41 @@ static phl_status build_tree(phl_builder *builder, phl_walk *walk, size_t tree,
     return status == PHL_OK ? phl_builder_take_root(builder, root, error) : status;
 }
 
-phl_status phl_copy_relabelled(const phl_forest *forest, const phl_alphabet *names,
-                               phl_relabel_fn relabel, void *context, phl_forest **copy,
+phl_status phl_relabelling_begin(phl_relabelling *work, const phl_forest *forest,
+                                 const phl_alphabet *names, phl_error *error)
+{
+    *work = (phl_relabelling){.forest = forest};
+    phl_status status = begin_copy(forest, &work->builder, error);
+    if (status == PHL_OK) {
+        status = phl_alphabet_copy(names, &work->builder->labels, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_alphabet_copy(&forest->classes, &work->builder->classes, error);
+    }
+    if (status == PHL_OK) {
+        phl_builder_keep(work->builder);
+        status = phl_walk_create(forest, &work->walk, error);
+    }
+    return status;
+}
+
+phl_status phl_relabelling_add(phl_relabelling *work, size_t tree, const int32_t *labels,
                                phl_error *error)
 {
-    phl_builder *builder = NULL;
-    phl_walk *walk = NULL;
-    uint64_t *nodes = NULL, *unknown = NULL;
-    int32_t *labels = NULL;
-    size_t capacity = 0;
-    phl_status status = begin_copy(forest, &builder, error);
-    if (status == PHL_OK) {
-        status = phl_alphabet_copy(names, &builder->labels, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_alphabet_copy(&forest->classes, &builder->classes, error);
-    }
-    if (status == PHL_OK) {
-        phl_builder_keep(builder);
-        status = phl_walk_create(forest, &walk, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_count_nodes(forest, &nodes, &unknown, error);
-    }
-    for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
-        size_t n = (size_t)nodes[forest->tree_root[t]];
-        uint32_t root = 0;
-        status = phl_grow(&labels, &capacity, n, sizeof *labels, error);
-        if (status == PHL_OK) {
-            status = relabel(t, n, labels, context, error);
-        }
-        if (status == PHL_OK) {
-            status = build_tree(builder, walk, t, labels, &root, error);
-        }
-        if (status == PHL_OK) {
-            status = enter_tree(builder, forest, t, NULL, root, error);
-        }
-    }
-    if (status == PHL_OK) {
-        status = phl_builder_finish(builder, copy, error);
-    }
-    phl_builder_free(builder);
-    phl_walk_free(walk);
-    phl_free(nodes);
-    phl_free(unknown);
-    phl_free(labels);
-    return status;
+    uint32_t root = 0;
+    phl_status status = build_tree(work->builder, work->walk, tree, labels, &root, error);
+    return status == PHL_OK ? enter_tree(work->builder, work->forest, tree, NULL, root, error)
+                            : status;
+}
+
+phl_status phl_relabelling_finish(phl_relabelling *work, phl_forest **copy, phl_error *error)
+{
+    return phl_builder_finish(work->builder, copy, error);
+}
+
+void phl_relabelling_clear(phl_relabelling *work)
+{
+    phl_builder_free(work->builder);
+    phl_walk_free(work->walk);
+    *work = (phl_relabelling){0};
 }

@@ -15,13 +15,20 @@ phl_status phl_copy_shapes(const phl_forest *forest, phl_forest **copy, phl_erro
 phl_status phl_copy_trees(const phl_forest *forest, const size_t *trees, size_t n,
                           phl_forest **copy, phl_error *error);
 
-/* Labels node by node in the pre-order of each tree, as numbers in `names` or PHL_UNKNOWN: called
- * once a tree, in order, to fill labels [n]. */
-typedef phl_status (*phl_relabel_fn)(size_t tree, size_t n, int32_t *labels, void *context,
-                                     phl_error *error);
-phl_status phl_copy_relabelled(const phl_forest *forest, const phl_alphabet *names,
-                               phl_relabel_fn relabel, void *context, phl_forest **copy,
+/* A copy with other labels, tree by tree: node by node in the pre-order of each, as numbers in
+ * `names` or PHL_UNKNOWN.  Trees that are not added are left out.  Clear in any case. */
+typedef struct phl_relabelling {
+    const phl_forest *forest;
+    phl_builder *builder;
+    phl_walk *walk;
+} phl_relabelling;
+
+phl_status phl_relabelling_begin(phl_relabelling *work, const phl_forest *forest,
+                                 const phl_alphabet *names, phl_error *error);
+phl_status phl_relabelling_add(phl_relabelling *work, size_t tree, const int32_t *labels,
                                phl_error *error);
+phl_status phl_relabelling_finish(phl_relabelling *work, phl_forest **copy, phl_error *error);
+void phl_relabelling_clear(phl_relabelling *work);
 
 /* Nodes of every distinct subtree, and how many of their labels are unknown: [n] each, to be
  * released with phl_free. */

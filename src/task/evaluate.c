@@ -10,29 +10,36 @@
 #include "base/options.h"
 #include "task/classify.h"
 #include "task/copies.h"
+#include "train/train_options.h"
 
-static phl_evaluate_options make_defaults(void)
-{
-    phl_evaluate_options defaults = {.size = sizeof defaults, .n_folds = 10, .structure = true};
-    phl_train_options_init(&defaults.train);
-    defaults.train.per_class = true;
-    return defaults;
-}
+static const phl_evaluate_options defaults = {
+    .size = sizeof(phl_evaluate_options), .n_folds = 10, .structure = true};
 
 void phl_evaluate_options_init_sized(phl_evaluate_options *options, size_t size)
 {
-    phl_evaluate_options defaults = make_defaults();
     phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
-/* What the callbacks of a training need. */
+/* A fold that is tested. */
+struct testing {
+    const phl_run *run;
+    const phl_forest *forest;
+    uint64_t *nodes, *unknown; /* of its subtrees */
+    phl_measures measures;     /* over the classes of the whole forest */
+    double sum, total;         /* weighted log-likelihoods, and nodes */
+    phl_fold_result *result;
+};
+
+/* What callbacks need. */
 struct evaluating {
     const phl_forest *forest;
     const phl_evaluate_options *options;
+    phl_train_options train;
     phl_evaluate_progress progress;
     bool cancelled;
     const uint32_t *fold;
     size_t *trees; /* [T] */
+    struct testing *testing;
 };
 
 static void pass_progress(const phl_progress *training, void *context)
@@ -83,7 +90,7 @@ static phl_status train_fold(struct evaluating *work, phl_run **run, phl_error *
     phl_forest *rest = NULL;
     phl_status status = cut(work, false, &rest, error);
     if (status == PHL_OK) {
-        phl_train_options options = work->options->train;
+        phl_train_options options = work->train;
         options.states = work->progress.states;
         options.progress = pass_progress;
         options.report = pass_report;
@@ -100,93 +107,120 @@ static phl_status train_fold(struct evaluating *work, phl_run **run, phl_error *
     return status;
 }
 
-/* Held-out log-likelihood a node; scores [T][n_models], of which each tree has one that counts. */
-static phl_status held_out(const phl_run *run, const phl_forest *test, const double *scores,
-                           phl_fold_result *result, phl_error *error)
+/* Count a tree, and its log-likelihood under the model of its own class, if there is one. */
+static void hold_out(struct testing *testing, size_t tree, bool known, double log_likelihood)
 {
-    uint64_t *nodes = NULL, *unknown = NULL;
-    phl_status status = phl_count_nodes(test, &nodes, &unknown, error);
-    if (status != PHL_OK) {
-        return status;
+    const phl_forest *test = testing->forest;
+    uint64_t size = testing->nodes[test->tree_root[tree]];
+    testing->result->trees++;
+    testing->result->nodes += size;
+    if (known) {
+        double weight = phl_tree_weight(test, tree);
+        testing->sum += weight * log_likelihood;
+        testing->total += weight * (double)size;
     }
-    double sum = 0.0, total = 0.0;
-    for (size_t t = 0; t < test->n_trees; t++) {
-        uint64_t size = nodes[test->tree_root[t]];
-        int model = 0;
-        if (run->per_class) {
-            model = phl_run_find_class(run, phl_forest_class_name(test, test->tree_class[t]));
-        }
-        result->trees++;
-        result->nodes += size;
-        if (model >= 0) {
-            double weight = phl_tree_weight(test, t);
-            sum += weight * scores[t * run->n_models + (size_t)model];
-            total += weight * (double)size;
-        }
-    }
-    result->log_likelihood_per_node = total > 0.0 ? sum / total : (double)NAN;
-    phl_free(nodes);
-    phl_free(unknown);
+}
+
+static phl_status take_classified(const phl_tree_at *at, const phl_classified_tree *classified,
+                                  void *context, phl_error *error)
+{
+    (void)error;
+    struct testing *testing = ((struct evaluating *)context)->testing;
+    const phl_run *run = testing->run;
+    const phl_forest *test = testing->forest;
+    int32_t truth = test->tree_class[at->tree];
+    int model = phl_run_find_class(run, phl_forest_class_name(test, truth));
+    /* Names are those of the whole forest, which has all classes of the run. */
+    phl_item item = phl_classify_item(classified, run->n_models, model);
+    item.truth = (size_t)truth;
+    item.predicted = (size_t)phl_forest_find_class(test, phl_run_class_name(run, classified->best));
+    phl_measures_add(&testing->measures, 0, &item);
+    hold_out(testing, at->tree, model >= 0,
+             model >= 0 ? classified->log_likelihood[model] : (double)NAN);
     return PHL_OK;
 }
 
-static phl_status classify_fold(struct evaluating *work, const phl_run *run, const phl_forest *test,
-                                double *scores, phl_measures *pooled, phl_fold_result *result,
+static phl_status take_score(const phl_tree_at *at, const phl_tree_score *score, void *context,
+                             phl_error *error)
+{
+    (void)error;
+    hold_out(((struct evaluating *)context)->testing, at->tree, true, score->log_likelihood);
+    return PHL_OK;
+}
+
+static phl_status classify_fold(struct evaluating *work, phl_source *source, phl_measures *pooled,
                                 phl_error *error)
 {
+    struct testing *testing = work->testing;
     phl_classify_options options;
     phl_classify_options_init(&options);
     options.structure = work->options->structure;
     options.prior = work->options->prior;
-    options.threads = work->options->train.threads;
+    options.threads = work->train.threads;
     options.report = pass_report;
     options.cancel = pass_cancel;
     options.context = work;
-    phl_measures measures = {0};
-    phl_evaluation evaluation = {0};
-    double *posterior = phl_alloc(test->n_trees * run->n_models, sizeof *posterior, error);
-    phl_status status = posterior == NULL
-                            ? PHL_ERR_MEMORY
-                            : phl_classify_scored(run, test, &options, posterior, scores, error);
+    phl_evaluation *evaluation = NULL;
+    phl_status status =
+        phl_measures_init(&testing->measures, testing->forest->classes.count, 1, false, error);
     if (status == PHL_OK) {
-        status = phl_measures_init(&measures, test->classes.count, error);
+        status = phl_classify_quietly(testing->run, source, &options, take_classified, error);
     }
     if (status == PHL_OK) {
-        status = phl_measure_posteriors(run, test, posterior, true, &measures, error);
+        phl_measures_merge(pooled, &testing->measures);
+        status =
+            phl_measures_finish(&testing->measures, &testing->forest->classes, &evaluation, error);
     }
     if (status == PHL_OK) {
-        phl_measures_merge(pooled, &measures);
-        status = phl_measures_finish(&measures, &test->classes, &evaluation, error);
+        testing->result->accuracy = evaluation->best->accuracy;
+        testing->result->entropy_bits = evaluation->best->entropy_bits;
+        testing->result->log_loss = evaluation->log_loss;
     }
-    if (status == PHL_OK) {
-        result->accuracy = evaluation.accuracy;
-        result->entropy_bits = evaluation.entropy_bits;
-        result->log_loss = evaluation.log_loss;
-    }
-    phl_evaluation_clear(&evaluation);
-    phl_measures_clear(&measures);
-    phl_free(posterior);
+    phl_evaluation_free(evaluation);
     return status;
 }
 
-/* The scores of a run with one model. */
-static phl_status score_fold(struct evaluating *work, const phl_run *run, const phl_forest *test,
-                             double *scores, phl_error *error)
+/* A run with one model. */
+static phl_status score_fold(struct evaluating *work, phl_source *source, phl_error *error)
 {
     phl_score_options options;
     phl_score_options_init(&options);
     options.structure = work->options->structure;
-    options.threads = work->options->train.threads;
+    options.threads = work->train.threads;
     options.cancel = pass_cancel;
     options.context = work;
-    phl_tree_score *of_trees = phl_alloc(test->n_trees, sizeof *of_trees, error);
-    phl_status status = of_trees == NULL
-                            ? PHL_ERR_MEMORY
-                            : phl_score(&run->models[0], test, &options, of_trees, error);
-    for (size_t t = 0; status == PHL_OK && t < test->n_trees; t++) {
-        scores[t] = of_trees[t].log_likelihood;
+    return phl_score(work->testing->run, source, &options, take_score, error);
+}
+
+static phl_status test_fold(struct evaluating *work, const phl_run *run, phl_measures *pooled,
+                            phl_fold_result *result, phl_error *error)
+{
+    phl_forest *test = NULL;
+    phl_source *source = NULL;
+    struct testing testing = {.run = run, .result = result};
+    work->testing = &testing;
+    phl_status status = cut(work, true, &test, error);
+    if (status == PHL_OK) {
+        testing.forest = test;
+        status = phl_count_nodes(test, &testing.nodes, &testing.unknown, error);
     }
-    phl_free(of_trees);
+    if (status == PHL_OK) {
+        status = phl_source_forest(test, &source, error);
+    }
+    if (status == PHL_OK) {
+        status = run->per_class ? classify_fold(work, source, pooled, error)
+                                : score_fold(work, source, error);
+    }
+    if (status == PHL_OK) {
+        result->log_likelihood_per_node =
+            testing.total > 0.0 ? testing.sum / testing.total : (double)NAN;
+    }
+    phl_measures_clear(&testing.measures);
+    phl_free(testing.nodes);
+    phl_free(testing.unknown);
+    phl_source_free(source);
+    phl_forest_free(test);
+    work->testing = NULL;
     return status;
 }
 
@@ -194,29 +228,14 @@ static phl_status run_fold(struct evaluating *work, phl_measures *pooled, phl_fo
                            phl_error *error)
 {
     phl_run *run = NULL;
-    phl_forest *test = NULL;
-    double *scores = NULL;
     result->accuracy = result->entropy_bits = result->log_loss = (double)NAN;
     phl_status status = train_fold(work, &run, error);
     if (status == PHL_OK) {
-        status = cut(work, true, &test, error);
-    }
-    if (status == PHL_OK) {
-        scores = phl_alloc(test->n_trees * run->n_models, sizeof *scores, error);
-        status = scores == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    }
-    if (status == PHL_OK) {
-        status = run->per_class ? classify_fold(work, run, test, scores, pooled, result, error)
-                                : score_fold(work, run, test, scores, error);
-    }
-    if (status == PHL_OK) {
-        status = held_out(run, test, scores, result, error);
+        status = test_fold(work, run, pooled, result, error);
     }
     if (status == PHL_OK) {
         pass_progress(NULL, work);
     }
-    phl_free(scores);
-    phl_forest_free(test);
     phl_run_free(run);
     return status;
 }
@@ -270,7 +289,7 @@ static phl_status run_choice(struct evaluating *work, phl_choice_result *choice,
 {
     const phl_alphabet *classes = &work->forest->classes;
     phl_measures pooled = {0};
-    phl_status status = phl_measures_init(&pooled, classes->count, error);
+    phl_status status = phl_measures_init(&pooled, classes->count, 1, false, error);
     choice->states = work->progress.states;
     choice->folds = phl_alloc_zero(work->progress.folds, sizeof *choice->folds, error);
     if (choice->folds == NULL) {
@@ -283,7 +302,7 @@ static phl_status run_choice(struct evaluating *work, phl_choice_result *choice,
     if (status == PHL_OK) {
         status = summarise_all(choice, work->progress.folds, error);
     }
-    if (status == PHL_OK && work->options->train.per_class) {
+    if (status == PHL_OK && work->train.per_class) {
         status = phl_measures_finish(&pooled, classes, &choice->pooled, error);
     }
     phl_measures_clear(&pooled);
@@ -356,9 +375,9 @@ static phl_status check_classes(const phl_forest *forest, phl_error *error)
     return PHL_OK;
 }
 
-static phl_status check(const phl_forest *forest, const phl_evaluate_options *options,
-                        phl_error *error)
+static phl_status check(const phl_forest *forest, const struct evaluating *work, phl_error *error)
 {
+    const phl_evaluate_options *options = work->options;
     if (forest->n_trees == 0) {
         return phl_raise(error, PHL_ERR_EMPTY, NULL, "there are no trees to learn from");
     }
@@ -372,65 +391,89 @@ static phl_status check(const phl_forest *forest, const phl_evaluate_options *op
             return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "0 states, expected at least 1");
         }
     }
-    phl_status status = options->train.per_class ? check_classes(forest, error) : PHL_OK;
+    phl_status status = work->train.per_class ? check_classes(forest, error) : PHL_OK;
     return status == PHL_OK && options->fold != NULL
                ? check_folds(forest, options->fold, options->n_folds, error)
                : status;
 }
 
-phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
-                              phl_cross_validation *result, phl_error *error)
+/* Every number of states, with the folds and everything else in place. */
+static phl_status run_choices(struct evaluating *work, phl_cross_validation *made, phl_error *error)
 {
-    phl_evaluate_options own, defaults = make_defaults();
-    phl_status status =
-        phl_options_take(&own, &defaults, sizeof own, options, "phl_evaluate", error);
-    options = &own;
-    if (status == PHL_OK) {
-        status = check(forest, options, error);
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
+    const phl_evaluate_options *options = work->options;
     size_t n_choices = options->n_states > 0 ? options->n_states : 1;
-    phl_cross_validation made = {.per_class = options->train.per_class,
-                                 .n_folds = options->n_folds};
-    struct evaluating work = {.forest = forest, .options = options};
-    uint32_t *fold = phl_alloc(forest->n_trees, sizeof *fold, error);
-    work.trees = phl_alloc(forest->n_trees, sizeof *work.trees, error);
-    made.choices = phl_alloc_zero(n_choices, sizeof *made.choices, error);
-    status = fold == NULL || work.trees == NULL || made.choices == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    if (status == PHL_OK && options->fold == NULL) {
-        status = phl_folds_make(forest, options->n_folds, options->train.seed, fold, error);
-    }
-    work.fold = options->fold != NULL ? options->fold : fold;
-    work.progress.choices = n_choices;
-    work.progress.folds = options->n_folds;
+    made->choices = phl_alloc_zero(n_choices, sizeof *made->choices, error);
+    phl_status status = made->choices == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    work->progress.choices = n_choices;
+    work->progress.folds = options->n_folds;
     for (size_t i = 0; status == PHL_OK && i < n_choices; i++) {
-        work.progress.choice = i;
-        work.progress.states = options->n_states > 0 ? options->states[i] : options->train.states;
-        made.n_choices = i + 1;
-        status = run_choice(&work, &made.choices[i], error);
+        work->progress.choice = i;
+        work->progress.states = options->n_states > 0 ? options->states[i] : work->train.states;
+        made->n_choices = i + 1;
+        status = run_choice(work, &made->choices[i], error);
         if (status == PHL_OK &&
-            is_better(&made.choices[i], &made.choices[made.winner], made.per_class)) {
-            made.winner = i;
+            is_better(&made->choices[i], &made->choices[made->winner], made->per_class)) {
+            made->winner = i;
         }
     }
+    return status;
+}
+
+static phl_status cross_validate(struct evaluating *work, phl_cross_validation **result,
+                                 phl_error *error)
+{
+    const phl_forest *forest = work->forest;
+    const phl_evaluate_options *options = work->options;
+    uint32_t *fold = phl_alloc(forest->n_trees, sizeof *fold, error);
+    work->trees = phl_alloc(forest->n_trees, sizeof *work->trees, error);
+    phl_cross_validation *made = phl_alloc_zero(1, sizeof *made, error);
+    phl_status status =
+        fold == NULL || work->trees == NULL || made == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    if (status == PHL_OK && options->fold == NULL) {
+        status = phl_folds_make(forest, options->n_folds, work->train.seed, fold, error);
+    }
+    if (status == PHL_OK) {
+        work->fold = options->fold != NULL ? options->fold : fold;
+        made->per_class = work->train.per_class;
+        made->n_folds = options->n_folds;
+        status = run_choices(work, made, error);
+    }
     phl_free(fold);
-    phl_free(work.trees);
+    phl_free(work->trees);
     if (status != PHL_OK) {
-        phl_cross_validation_clear(&made);
+        phl_cross_validation_free(made);
         return status;
     }
     *result = made;
     return PHL_OK;
 }
 
-void phl_cross_validation_clear(phl_cross_validation *result)
+phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
+                              phl_cross_validation **result, phl_error *error)
 {
+    phl_evaluate_options own;
+    struct evaluating work = {.forest = forest, .options = &own};
+    phl_status status =
+        phl_options_take(&own, &defaults, sizeof own, options, "phl_evaluate", error);
+    if (status == PHL_OK) {
+        status = phl_train_options_take(own.train, &work.train, error);
+        work.train.per_class = work.train.per_class || own.train == NULL;
+    }
+    if (status == PHL_OK) {
+        status = check(forest, &work, error);
+    }
+    return status == PHL_OK ? cross_validate(&work, result, error) : status;
+}
+
+void phl_cross_validation_free(phl_cross_validation *result)
+{
+    if (result == NULL) {
+        return;
+    }
     for (size_t i = 0; result->choices != NULL && i < result->n_choices; i++) {
         phl_free(result->choices[i].folds);
-        phl_evaluation_clear(&result->choices[i].pooled);
+        phl_evaluation_free(result->choices[i].pooled);
     }
     phl_free(result->choices);
-    memset(result, 0, sizeof *result);
+    phl_free(result);
 }

@@ -11,20 +11,26 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "task/copies.h"
 #include "task/label_batch.h"
 #include "task/measures.h"
 
+static const phl_label_options defaults = {.size = sizeof(phl_label_options), .seed = 42};
+
+void phl_label_options_init_sized(phl_label_options *options, size_t size)
+{
+    phl_options_fill(options, size, &defaults, sizeof defaults);
+}
+
 struct labelling {
-    const phl_model *model;
-    const phl_forest *forest; /* as given */
+    phl_use use;
     const phl_label_options *options;
+    phl_label_fn each;   /* may be NULL */
     size_t n_labels;     /* M */
-    uint32_t *label_row; /* of the forest's labels in the run; M: not known */
-    phl_walk *walk;      /* of the forest */
+    uint32_t *label_row; /* of the block's labels in the run; M: not known */
     phl_batch batch;
     bool measured; /* an evaluation is wanted */
     phl_measures measures;
+    phl_filling filling; /* of the block, if wanted */
 
     /* One tree on its way to the callback. */
     int32_t *truth, *best, *drawn;
@@ -32,69 +38,8 @@ struct labelling {
     size_t truth_capacity, best_capacity, drawn_capacity, hidden_capacity, filled_capacity;
 };
 
-static const phl_label_options defaults = {
-    .size = sizeof(phl_label_options),
-    .seed = 42,
-};
-
-void phl_label_options_init_sized(phl_label_options *options, size_t size)
-{
-    phl_options_fill(options, size, &defaults, sizeof defaults);
-}
-
-phl_status phl_label_options_take(const phl_label_options *given, phl_label_options *taken,
-                                  phl_error *error)
-{
-    return phl_options_take(taken, &defaults, sizeof defaults, given, "phl_label", error);
-}
-
 /* ---------------------------------------------------------------------------------------------
- * Preparing
- * ------------------------------------------------------------------------------------------- */
-
-static void report_impossible(const struct labelling *work, size_t count, size_t first)
-{
-    if (work->options->report != NULL) {
-        phl_error note = {.status = PHL_OK};
-        phl_position position = {phl_tree_file(work->forest, first),
-                                 phl_tree_line(work->forest, first), 0};
-        phl_raise_at(&note, PHL_OK, position, NULL,
-                     "the known labels of %zu tree%s probability 0 (the first is tree %zu): "
-                     "predictions there rest on the shape alone",
-                     count, count == 1 ? " have" : "s have", first);
-        work->options->report(&note, work->options->context);
-    }
-}
-
-/* A session that knows shapes only, if some tree with labels to fill is impossible. */
-static phl_status prepare_fallback(struct labelling *work, phl_forest **shapes, phl_error *error)
-{
-    const phl_session *session = work->batch.session[0];
-    size_t impossible = 0, first = 0;
-    for (size_t t = 0; t < work->batch.forest->n_trees; t++) {
-        bool possible = work->batch.unknown[work->batch.forest->tree_root[t]] == 0;
-        for (size_t d = 0; !possible && d < session->n_draws; d++) {
-            possible = !isinf(phl_session_labels(session, d, t));
-        }
-        if (!possible) {
-            first = impossible == 0 ? t : first;
-            impossible++;
-        }
-    }
-    if (impossible == 0) {
-        return PHL_OK;
-    }
-    report_impossible(work, impossible, first);
-    phl_status status = phl_copy_shapes(work->batch.forest, shapes, error);
-    if (status == PHL_OK) {
-        status = phl_session_create(work->model, *shapes, work->options->threads,
-                                    &work->batch.session[1], error);
-    }
-    return status;
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Handing out
+ * One tree
  * ------------------------------------------------------------------------------------------- */
 
 static phl_status reserve_tree(struct labelling *work, size_t n, phl_error *error)
@@ -121,8 +66,8 @@ static phl_status read_tree(struct labelling *work, size_t tree, phl_error *erro
 {
     phl_visit visit;
     int more;
-    phl_walk_start(work->walk, tree);
-    while ((more = phl_walk_next(work->walk, &visit, error)) > 0) {
+    phl_walk_start(work->use.walk, tree);
+    while ((more = phl_walk_next(work->use.walk, &visit, error)) > 0) {
         size_t u = visit.node;
         uint32_t row = visit.label < 0 ? UINT32_MAX : work->label_row[visit.label];
         work->truth[u] = visit.label;
@@ -134,7 +79,8 @@ static phl_status read_tree(struct labelling *work, size_t tree, phl_error *erro
     return (phl_status)more;
 }
 
-static void measure_row(struct labelling *work, size_t row, int32_t truth, int32_t drawn)
+static void measure_row(struct labelling *work, size_t model, size_t row, int32_t truth,
+                        int32_t drawn)
 {
     size_t m = work->n_labels;
     uint32_t label = work->label_row[truth];
@@ -146,13 +92,13 @@ static void measure_row(struct labelling *work, size_t row, int32_t truth, int32
         .entropy_bits = work->batch.entropy[row],
         .log_p = p > 0.0 ? log(p) : -(double)INFINITY,
     };
-    phl_measures_add(&work->measures, &item);
+    phl_measures_add(&work->measures, model, &item);
 }
 
-static phl_status hand_out(struct labelling *work, const phl_batch_member *member,
-                           phl_labelled_fn labelled, void *context, phl_error *error)
+static phl_status hand_out(struct labelling *work, const phl_batch_member *member, phl_error *error)
 {
     const phl_batch_shape *shape = &work->batch.shapes[member->shape];
+    size_t model = work->batch.parts[member->part].model->class_index;
     phl_status status = reserve_tree(work, shape->n, error);
     if (status == PHL_OK) {
         status = read_tree(work, member->tree, error);
@@ -170,14 +116,10 @@ static phl_status hand_out(struct labelling *work, const phl_batch_member *membe
             work->drawn[u] = drawn >= 0 ? drawn : work->batch.best[row];
         }
         if (work->measured && work->hidden[u] && work->n_labels > 0) {
-            measure_row(work, row, work->truth[u], work->drawn[u]);
+            measure_row(work, model, row, work->truth[u], work->drawn[u]);
         }
     }
-    if (labelled == NULL) {
-        return PHL_OK;
-    }
-    phl_labelled_tree tree = {
-        .tree = member->tree,
+    phl_labelled_tree labelled = {
         .n = shape->n,
         .n_filled = shape->n_rows,
         .truth = work->truth,
@@ -189,11 +131,101 @@ static phl_status hand_out(struct labelling *work, const phl_batch_member *membe
         .unseen = work->batch.unseen + shape->first_row,
         .possible = shape->possible,
     };
-    return labelled(&tree, context, error);
+    if (work->options->filled != NULL) {
+        status = phl_filling_add(&work->filling, member->tree, &labelled, work->options->fill_drawn,
+                                 error);
+    }
+    phl_tree_at at = phl_use_at(&work->use, member->tree, model);
+    return status == PHL_OK && work->each != NULL
+               ? work->each(&at, &labelled, work->use.context, error)
+               : status;
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Labelling
+ * One block
+ * ------------------------------------------------------------------------------------------- */
+
+/* Sessions that know shapes only, where some tree with labels to fill is impossible. */
+static phl_status prepare_fallbacks(struct labelling *work, const phl_portions *portions,
+                                    phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t t = 0; status == PHL_OK && t < portions->n_trees; t++) {
+        if (phl_batch_is_impossible(&work->batch, portions, t)) {
+            status = phl_use_count(&work->use, &work->use.impossible, t, error);
+            if (status == PHL_OK) {
+                status = phl_batch_add_shapes(&work->batch, portions->of_tree[t], error);
+            }
+        }
+    }
+    return status;
+}
+
+/* Give the trees with their labels filled in. */
+static phl_status give_filled(struct labelling *work, phl_error *error)
+{
+    phl_forest *filled = NULL;
+    phl_status status = phl_filling_finish(&work->filling, &filled, error);
+    if (status == PHL_OK) {
+        status = work->options->filled(filled, work->use.context, error);
+    }
+    phl_forest_free(filled);
+    return status;
+}
+
+static phl_status label_portions(struct labelling *work, const phl_portions *portions,
+                                 phl_error *error)
+{
+    phl_batch *batch = &work->batch;
+    phl_status status =
+        phl_index_map_labels(work->use.block, &work->use.run->labels, &work->label_row, error);
+    if (status == PHL_OK) {
+        status = phl_batch_open(batch, portions, error);
+    }
+    if (status == PHL_OK) {
+        status = prepare_fallbacks(work, portions, error);
+    }
+    if (status == PHL_OK && work->options->filled != NULL) {
+        status = phl_filling_begin(&work->filling, work->use.run, work->use.block, error);
+    }
+    for (size_t i = 0; i < portions->n; i++) {
+        work->measures.parts[portions->portions[i].model->class_index].used = true;
+    }
+    for (size_t tree = 0; status == PHL_OK && tree < portions->n_trees;) {
+        status = phl_batch_fill(batch, portions, tree, &tree, error);
+        if (status == PHL_OK) {
+            status = phl_batch_run(batch, error);
+        }
+        for (size_t i = 0; status == PHL_OK && i < batch->n_members; i++) {
+            status = hand_out(work, &batch->members[i], error);
+        }
+    }
+    if (status == PHL_OK && work->options->filled != NULL) {
+        status = give_filled(work, error);
+    }
+    phl_filling_clear(&work->filling);
+    phl_batch_close(batch);
+    phl_free(work->label_row);
+    work->label_row = NULL;
+    return status;
+}
+
+static phl_status label_block(struct labelling *work, phl_error *error)
+{
+    phl_portions portions;
+    phl_status status = phl_portions_make(&work->use, &portions, error);
+    if (status == PHL_OK) {
+        status = label_portions(work, &portions, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_portions_finish(&work->use, &portions, error);
+    }
+    phl_portions_clear(&portions);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The task
  * ------------------------------------------------------------------------------------------- */
 
 /* Names an evaluation can have: the confusion matrix grows with their square. */
@@ -206,6 +238,10 @@ static phl_status check_options(const struct labelling *work, phl_error *error)
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "the share of labels to hide is %g, expected 0 to 1", hide);
     }
+    if (work->options->fill_drawn && work->options->no_draw) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "labels that are not drawn cannot be filled in");
+    }
     if (work->measured && work->n_labels > most_names) {
         return phl_raise(error, PHL_ERR_LIMIT, "label without evaluating",
                          "an evaluation over %zu labels, at most %zu are possible", work->n_labels,
@@ -214,38 +250,26 @@ static phl_status check_options(const struct labelling *work, phl_error *error)
     return PHL_OK;
 }
 
-/* Everything the batches need; `shapes` may get a forest for the fallback. */
-static phl_status prepare(struct labelling *work, phl_forest **shapes, phl_error *error)
+static void tell_impossible(const phl_use *use)
 {
-    phl_batch *batch = &work->batch;
-    batch->options = work->options;
-    batch->model = work->model;
-    phl_status status = phl_session_create(work->model, batch->forest, work->options->threads,
-                                           &batch->session[0], error);
-    if (status == PHL_OK) {
-        status = phl_batch_init(batch, error);
+    const phl_noted *noted = &use->impossible;
+    if (noted->count == 0) {
+        return;
     }
-    if (status == PHL_OK) {
-        status =
-            phl_index_map_labels(work->forest, &work->model->run->labels, &work->label_row, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_walk_create(work->forest, &work->walk, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_measures_init(&work->measures, work->measured ? work->n_labels : 0, error);
-    }
-    return status == PHL_OK ? prepare_fallback(work, shapes, error) : status;
+    phl_error note = {.status = PHL_OK};
+    phl_position position = {noted->file, noted->line, 0};
+    (void)phl_raise_at(&note, PHL_OK, position, NULL,
+                       "the known labels of %zu tree%s probability 0 (the first is tree %zu): "
+                       "predictions there rest on the shape alone",
+                       noted->count, noted->count == 1 ? " have" : "s have", noted->first);
+    phl_use_note(use, &note);
 }
 
 static void clear(struct labelling *work)
 {
     phl_batch_clear(&work->batch);
-    phl_session_free(work->batch.session[0]);
-    phl_session_free(work->batch.session[1]);
-    phl_walk_free(work->walk);
     phl_measures_clear(&work->measures);
-    phl_free(work->label_row);
+    phl_use_clear(&work->use);
     phl_free(work->truth);
     phl_free(work->best);
     phl_free(work->drawn);
@@ -253,49 +277,42 @@ static void clear(struct labelling *work)
     phl_free(work->filled);
 }
 
-phl_status phl_label_with(const phl_model *model, const phl_forest *forest,
-                          const phl_label_options *options, phl_labelled_fn labelled,
-                          void *labelled_context, phl_evaluation *evaluation, phl_error *error)
-{
-    phl_forest *hidden = NULL, *shapes = NULL;
-    struct labelling work = {.model = model,
-                             .forest = forest,
-                             .options = options,
-                             .n_labels = model->run->labels.count,
-                             .measured = evaluation != NULL && options->hide > 0.0};
-    phl_status status = check_options(&work, error);
-    if (status == PHL_OK && options->hide > 0.0) {
-        status = phl_hide_labels(forest, options->hide, options->seed, &hidden, error);
-    }
-    if (status == PHL_OK) {
-        work.batch.forest = hidden != NULL ? hidden : forest;
-        status = prepare(&work, &shapes, error);
-    }
-    for (size_t tree = 0; status == PHL_OK && tree < forest->n_trees;) {
-        status = phl_batch_fill(&work.batch, tree, &tree, error);
-        if (status == PHL_OK) {
-            status = phl_batch_run(&work.batch, error);
-        }
-        for (size_t i = 0; status == PHL_OK && i < work.batch.n_members; i++) {
-            status = hand_out(&work, &work.batch.members[i], labelled, labelled_context, error);
-        }
-    }
-    if (status == PHL_OK && evaluation != NULL) {
-        status = phl_measures_finish(&work.measures, &model->run->labels, evaluation, error);
-    }
-    clear(&work);
-    phl_forest_free(hidden);
-    phl_forest_free(shapes);
-    return status;
-}
-
-phl_status phl_label(const phl_model *model, const phl_forest *forest,
-                     const phl_label_options *options, phl_labelled_fn labelled,
-                     phl_evaluation *evaluation, phl_error *error)
+phl_status phl_label(const phl_run *run, phl_source *source, const phl_label_options *options,
+                     phl_label_fn each, phl_evaluation **evaluation, phl_error *error)
 {
     phl_label_options own;
-    phl_status status = phl_label_options_take(options, &own, error);
-    return status == PHL_OK
-               ? phl_label_with(model, forest, &own, labelled, own.context, evaluation, error)
-               : status;
+    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_label", error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    struct labelling work = {.options = &own,
+                             .each = each,
+                             .n_labels = run->labels.count,
+                             .measured = evaluation != NULL && own.hide > 0.0};
+    status = check_options(&work, error);
+    if (status == PHL_OK) {
+        status =
+            phl_use_begin(&work.use, run, source, PHL_OPTION("label.class_name"), own.class_name,
+                          own.threads, own.report, own.cancel, own.context, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_batch_init(&work.batch, &work.use, &own, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_measures_init(&work.measures, work.measured ? work.n_labels : 0, run->n_models,
+                                   work.measured && !own.no_draw, error);
+    }
+    while (status == PHL_OK && (status = phl_use_next(&work.use, error)) == PHL_OK &&
+           work.use.block != NULL) {
+        status = label_block(&work, error);
+    }
+    if (status == PHL_OK) {
+        phl_use_tell(&work.use);
+        tell_impossible(&work.use);
+    }
+    if (status == PHL_OK && evaluation != NULL) {
+        status = phl_measures_finish(&work.measures, &run->labels, evaluation, error);
+    }
+    clear(&work);
+    return status;
 }

@@ -1,21 +1,28 @@
-/* label.h - hiding labels, shared by the two halves of labelling. */
+/* label.h - forests before and after labelling (label_forest.c). */
 #ifndef PHL_TASK_LABEL_H
 #define PHL_TASK_LABEL_H
 
-#include "forest/forest.h"
+#include "task/copies.h"
 
 /* A copy of the forest in which each known label is unknown with probability `hide`, 0 < hide <= 1:
- * a pure function of (seed, tree, labels of the tree).  Label numbers stay. */
-phl_status phl_hide_labels(const phl_forest *forest, double hide, uint64_t seed,
-                           phl_forest **hidden, phl_error *error);
+ * a pure function of (seed, first_ordinal + number of the tree, labels of the tree).  Label numbers
+ * stay. */
+phl_status phl_label_hide(const phl_forest *forest, double hide, uint64_t seed,
+                          size_t first_ordinal, phl_forest **hidden, phl_error *error);
 
-/* The caller's options, NULL: the defaults. */
-phl_status phl_label_options_take(const phl_label_options *given, phl_label_options *taken,
-                                  phl_error *error);
+/* A copy of a block whose labels are filled in tree by tree. */
+typedef struct phl_filling {
+    phl_relabelling copy;
+    int32_t *of_run; /* number in the copy of each label of the run */
+    int32_t *labels; /* of one tree */
+    size_t capacity;
+} phl_filling;
 
-/* phl_label with a context of its own for `labelled`. */
-phl_status phl_label_with(const phl_model *model, const phl_forest *forest,
-                          const phl_label_options *options, phl_labelled_fn labelled,
-                          void *labelled_context, phl_evaluation *evaluation, phl_error *error);
+phl_status phl_filling_begin(phl_filling *filling, const phl_run *run, const phl_forest *block,
+                             phl_error *error);
+phl_status phl_filling_add(phl_filling *filling, size_t tree, const phl_labelled_tree *labelled,
+                           bool drawn, phl_error *error);
+phl_status phl_filling_finish(phl_filling *filling, phl_forest **filled, phl_error *error);
+void phl_filling_clear(phl_filling *filling);
 
 #endif

@@ -1,6 +1,10 @@
-/* label_batch.c - predicting and drawing the labels of a batch of trees; see label_batch.h. */
+/* label_batch.c - predicting and drawing the labels of a batch of trees; see label_batch.h.
+ *
+ * Contents: all blocks, one block, filling a batch, predicting.
+ */
 #include "task/label_batch.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,26 +12,23 @@
 #include "base/sampler.h"
 #include "model/purposes.h"
 #include "task/copies.h"
+#include "task/label.h"
 #include "task/measures.h"
 
 /* Numbers kept for the trees of a batch; a larger tree is a batch of its own. */
 static const size_t batch_size = (size_t)1 << 23;
 
-phl_status phl_batch_init(phl_batch *batch, phl_error *error)
+/* ---------------------------------------------------------------------------------------------
+ * All blocks
+ * ------------------------------------------------------------------------------------------- */
+
+phl_status phl_batch_init(phl_batch *batch, const phl_use *use, const phl_label_options *options,
+                          phl_error *error)
 {
-    batch->n_labels = batch->model->run->labels.count;
-    phl_status status = phl_count_nodes(batch->forest, &batch->nodes, &batch->unknown, error);
-    if (status == PHL_OK) {
-        status = phl_walk_create(batch->forest, &batch->walk, error);
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
-    int n_workers = phl_parallel_threads(batch->options->threads);
-    batch->shape_of_root =
-        phl_alloc_zero(batch->session[0]->prepared.roots.n, sizeof *batch->shape_of_root, error);
+    *batch = (phl_batch){.use = use, .options = options, .n_labels = use->run->labels.count};
+    int n_workers = phl_parallel_threads(use->threads);
     batch->workers = phl_alloc_zero((size_t)n_workers, sizeof *batch->workers, error);
-    if (batch->shape_of_root == NULL || batch->workers == NULL) {
+    if (batch->workers == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (; batch->n_workers < n_workers; batch->n_workers++) {
@@ -42,19 +43,14 @@ phl_status phl_batch_init(phl_batch *batch, phl_error *error)
 
 void phl_batch_clear(phl_batch *batch)
 {
+    phl_batch_close(batch);
     for (int w = 0; w < batch->n_workers; w++) {
-        phl_tree_view_free(batch->workers[w].view[0]);
-        phl_tree_view_free(batch->workers[w].view[1]);
         phl_free(batch->workers[w].predictive);
         phl_free(batch->workers[w].states);
     }
     phl_free(batch->workers);
-    phl_free(batch->nodes);
-    phl_free(batch->unknown);
-    phl_walk_free(batch->walk);
     phl_free(batch->shapes);
     phl_free(batch->members);
-    phl_free(batch->shape_of_root);
     phl_free(batch->weights);
     phl_free(batch->row_node);
     phl_free(batch->probability);
@@ -62,73 +58,209 @@ void phl_batch_clear(phl_batch *batch)
     phl_free(batch->entropy);
     phl_free(batch->best);
     phl_free(batch->drawn);
+    *batch = (phl_batch){0};
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Filling
+ * One block
  * ------------------------------------------------------------------------------------------- */
 
-/* Enter a tree's shape unless the batch has it. */
-static phl_status add_shape(phl_batch *batch, size_t tree, size_t *shape, phl_error *error)
+/* Passes of all models share what memory there is for them. */
+static phl_status open_session(const phl_batch *batch, const phl_batch_part *part,
+                               const phl_forest *forest, phl_session **session, phl_error *error)
 {
-    const phl_session *session = batch->session[0];
-    uint32_t root = session->prepared.roots.of_tree[tree];
-    if (batch->shape_of_root[root] != 0) {
-        *shape = batch->shape_of_root[root] - 1;
+    return phl_session_create(part->model, forest, batch->use->threads,
+                              phl_session_memory() / batch->n_parts, session, error);
+}
+
+static phl_status open_part(const phl_batch *batch, const phl_portion *portion,
+                            phl_batch_part *part, phl_error *error)
+{
+    const phl_label_options *options = batch->options;
+    part->model = portion->model;
+    part->forest = portion->forest;
+    part->first_ordinal = portion->first_ordinal;
+    phl_status status = PHL_OK;
+    if (options->hide > 0.0) {
+        status = phl_label_hide(portion->forest, options->hide, options->seed,
+                                portion->first_ordinal, &part->hidden, error);
+        part->forest = part->hidden;
+    }
+    if (status == PHL_OK) {
+        status = open_session(batch, part, part->forest, &part->session[0], error);
+    }
+    if (status == PHL_OK) {
+        status = phl_count_nodes(part->forest, &part->nodes, &part->unknown, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_walk_create(part->forest, &part->walk, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    part->views = phl_alloc_zero((size_t)batch->n_workers, sizeof *part->views, error);
+    part->shape_of_root =
+        phl_alloc_zero(part->session[0]->prepared.roots.n, sizeof *part->shape_of_root, error);
+    return part->views == NULL || part->shape_of_root == NULL ? PHL_ERR_MEMORY : PHL_OK;
+}
+
+phl_status phl_batch_open(phl_batch *batch, const phl_portions *portions, phl_error *error)
+{
+    batch->n_shapes = batch->n_members = 0;
+    batch->parts = phl_alloc_zero(portions->n, sizeof *batch->parts, error);
+    batch->n_parts = batch->parts == NULL ? 0 : portions->n;
+    phl_status status = batch->parts == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < portions->n; i++) {
+        status = open_part(batch, &portions->portions[i], &batch->parts[i], error);
+    }
+    return status;
+}
+
+void phl_batch_close(phl_batch *batch)
+{
+    for (size_t i = 0; i < batch->n_parts; i++) {
+        phl_batch_part *part = &batch->parts[i];
+        for (int w = 0; part->views != NULL && w < batch->n_workers; w++) {
+            phl_tree_view_free(part->views[w][0]);
+            phl_tree_view_free(part->views[w][1]);
+        }
+        phl_session_free(part->session[0]);
+        phl_session_free(part->session[1]);
+        phl_forest_free(part->hidden);
+        phl_forest_free(part->shapes);
+        phl_walk_free(part->walk);
+        phl_free(part->nodes);
+        phl_free(part->unknown);
+        phl_free(part->views);
+        phl_free(part->shape_of_root);
+        phl_free(part->shapes_in);
+        phl_free(part->members_in);
+    }
+    phl_free(batch->parts);
+    batch->parts = NULL;
+    batch->n_parts = 0;
+}
+
+bool phl_batch_is_impossible(const phl_batch *batch, const phl_portions *portions, size_t tree)
+{
+    const phl_batch_part *part = &batch->parts[portions->of_tree[tree]];
+    const phl_session *session = part->session[0];
+    size_t place = portions->place[tree];
+    if (part->unknown[part->forest->tree_root[place]] == 0) {
+        return false;
+    }
+    for (size_t d = 0; d < session->n_draws; d++) {
+        if (!isinf(phl_session_labels(session, d, place))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+phl_status phl_batch_add_shapes(phl_batch *batch, size_t number, phl_error *error)
+{
+    phl_batch_part *part = &batch->parts[number];
+    if (part->session[1] != NULL) {
         return PHL_OK;
     }
-    uint32_t subtree = batch->forest->tree_root[tree];
+    phl_status status = phl_copy_shapes(part->forest, &part->shapes, error);
+    return status == PHL_OK ? open_session(batch, part, part->shapes, &part->session[1], error)
+                            : status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Filling a batch
+ * ------------------------------------------------------------------------------------------- */
+
+/* Enter a number into a list of a part. */
+static phl_status list(size_t **numbers, size_t *n, size_t *capacity, size_t number,
+                       phl_error *error)
+{
+    phl_status status = phl_grow(numbers, capacity, *n + 1, sizeof **numbers, error);
+    if (status == PHL_OK) {
+        (*numbers)[(*n)++] = number;
+    }
+    return status;
+}
+
+/* Enter a tree's shape unless the batch has it. */
+static phl_status add_shape(phl_batch *batch, size_t number, size_t place, size_t *shape,
+                            phl_error *error)
+{
+    phl_batch_part *part = &batch->parts[number];
+    const phl_session *session = part->session[0];
+    uint32_t root = session->prepared.roots.of_tree[place];
+    if (part->shape_of_root[root] != 0) {
+        *shape = part->shape_of_root[root] - 1;
+        return PHL_OK;
+    }
+    uint32_t subtree = part->forest->tree_root[place];
     size_t draws = session->n_draws;
     phl_status status = phl_grow(&batch->shapes, &batch->shape_capacity, batch->n_shapes + 1,
                                  sizeof *batch->shapes, error);
     if (status == PHL_OK) {
-        status = phl_grow(&batch->weights, &batch->weights_capacity, (batch->n_shapes + 1) * draws,
+        status = phl_grow(&batch->weights, &batch->weights_capacity, batch->n_weights + draws,
                           sizeof *batch->weights, error);
+    }
+    if (status == PHL_OK) {
+        status =
+            list(&part->shapes_in, &part->n_shapes, &part->shapes_capacity, batch->n_shapes, error);
     }
     if (status != PHL_OK) {
         return status;
     }
     phl_batch_shape *made = &batch->shapes[batch->n_shapes];
-    double *weights = batch->weights + batch->n_shapes * draws;
-    made->tree = tree;
-    made->n = (size_t)batch->nodes[subtree];
-    made->n_rows = (size_t)batch->unknown[subtree];
-    made->first_row = batch->n_rows;
-    made->possible = phl_session_weights(session, tree, weights);
+    double *weights = batch->weights + batch->n_weights;
+    *made = (phl_batch_shape){.part = number,
+                              .place = place,
+                              .n = (size_t)part->nodes[subtree],
+                              .n_rows = (size_t)part->unknown[subtree],
+                              .first_row = batch->n_rows,
+                              .first_weight = batch->n_weights};
+    made->possible = phl_session_weights(session, place, weights);
     if (!made->possible && made->n_rows > 0 &&
-        !phl_session_weights(batch->session[1], tree, weights)) {
+        !phl_session_weights(part->session[1], place, weights)) {
         return phl_raise(error, PHL_ERR_INTERNAL, "please report this",
                          "a shape without labels has probability 0");
     }
+    batch->n_weights += draws;
     batch->n_rows += made->n_rows;
-    batch->shape_of_root[root] = ++batch->n_shapes;
+    part->shape_of_root[root] = ++batch->n_shapes;
     *shape = batch->n_shapes - 1;
     return PHL_OK;
 }
 
-static phl_status add_member(phl_batch *batch, size_t tree, phl_error *error)
+static phl_status add_member(phl_batch *batch, const phl_portions *portions, size_t tree,
+                             phl_error *error)
 {
-    size_t shape = 0;
-    phl_status status = add_shape(batch, tree, &shape, error);
+    size_t shape = 0, number = portions->of_tree[tree], place = portions->place[tree];
+    phl_batch_part *part = &batch->parts[number];
+    phl_status status = add_shape(batch, number, place, &shape, error);
     if (status == PHL_OK) {
         status = phl_grow(&batch->members, &batch->member_capacity, batch->n_members + 1,
                           sizeof *batch->members, error);
+    }
+    if (status == PHL_OK) {
+        status = list(&part->members_in, &part->n_members, &part->members_capacity,
+                      batch->n_members, error);
     }
     if (status != PHL_OK) {
         return status;
     }
     phl_batch_member *made = &batch->members[batch->n_members++];
-    made->tree = tree;
-    made->shape = shape;
-    made->first_drawn = batch->n_drawn;
-    made->pick = SIZE_MAX;
+    *made = (phl_batch_member){.tree = tree,
+                               .part = number,
+                               .place = place,
+                               .shape = shape,
+                               .first_drawn = batch->n_drawn,
+                               .pick = SIZE_MAX};
     if (!batch->options->no_draw && batch->shapes[shape].n_rows > 0) {
-        size_t draws = batch->session[0]->n_draws;
         batch->n_drawn += batch->shapes[shape].n;
-        /* As phl_session_draw_labels does. */
-        phl_rng_init(&made->rng, batch->options->seed, PHL_PURPOSE_LABELS,
-                     batch->model->class_index, 0, tree);
-        made->pick = phl_categorical_draw(&made->rng, batch->weights + shape * draws, draws);
+        phl_rng_init(&made->rng, batch->options->seed, PHL_PURPOSE_LABELS, part->model->class_index,
+                     0, part->first_ordinal + place);
+        made->pick =
+            phl_categorical_draw(&made->rng, batch->weights + batch->shapes[shape].first_weight,
+                                 part->session[0]->n_draws);
     }
     return PHL_OK;
 }
@@ -169,8 +301,9 @@ static phl_status reserve_rows(phl_batch *batch, phl_error *error)
         size_t row = batch->shapes[s].first_row;
         phl_visit visit;
         int more;
-        phl_walk_start(batch->walk, batch->shapes[s].tree);
-        while ((more = phl_walk_next(batch->walk, &visit, error)) > 0) {
+        phl_walk *walk = batch->parts[batch->shapes[s].part].walk;
+        phl_walk_start(walk, batch->shapes[s].place);
+        while ((more = phl_walk_next(walk, &visit, error)) > 0) {
             if (visit.label < 0) {
                 batch->row_node[row++] = visit.node;
             }
@@ -182,17 +315,22 @@ static phl_status reserve_rows(phl_batch *batch, phl_error *error)
     return PHL_OK;
 }
 
-phl_status phl_batch_fill(phl_batch *batch, size_t tree, size_t *end, phl_error *error)
+phl_status phl_batch_fill(phl_batch *batch, const phl_portions *portions, size_t tree, size_t *end,
+                          phl_error *error)
 {
     for (size_t i = 0; i < batch->n_members; i++) {
-        size_t before = batch->members[i].tree;
-        batch->shape_of_root[batch->session[0]->prepared.roots.of_tree[before]] = 0;
+        const phl_batch_member *before = &batch->members[i];
+        phl_batch_part *part = &batch->parts[before->part];
+        part->shape_of_root[part->session[0]->prepared.roots.of_tree[before->place]] = 0;
     }
-    batch->n_shapes = batch->n_members = batch->n_rows = batch->n_drawn = 0;
+    for (size_t i = 0; i < batch->n_parts; i++) {
+        batch->parts[i].n_shapes = batch->parts[i].n_members = 0;
+    }
+    batch->n_shapes = batch->n_members = batch->n_rows = batch->n_drawn = batch->n_weights = 0;
     phl_status status = PHL_OK;
     do {
-        status = add_member(batch, tree++, error);
-    } while (status == PHL_OK && tree < batch->forest->n_trees &&
+        status = add_member(batch, portions, tree++, error);
+    } while (status == PHL_OK && tree < portions->n_trees &&
              batch->n_rows * (batch->n_labels + 1) + batch->n_drawn + batch->n_members <
                  batch_size);
     *end = tree;
@@ -205,27 +343,28 @@ phl_status phl_batch_fill(phl_batch *batch, size_t tree, size_t *end, phl_error 
 
 struct pass {
     phl_batch *batch;
+    phl_batch_part *part;
     const phl_upward *upward;
     int side; /* of session[] */
     size_t draw;
 };
 
 /* Add w_d p_d(x_u | known labels) to the rows of a shape. */
-static phl_status predict_shape(const struct pass *pass, size_t s, phl_batch_worker *worker,
-                                phl_error *error)
+static phl_status predict_shape(const struct pass *pass, size_t s, int number, phl_error *error)
 {
     phl_batch *batch = pass->batch;
+    phl_batch_worker *worker = &batch->workers[number];
     const phl_batch_shape *shape = &batch->shapes[s];
-    double weight = batch->weights[s * batch->session[0]->n_draws + pass->draw];
+    double weight = batch->weights[shape->first_weight + pass->draw];
     bool mine = shape->possible == (pass->side == 0);
     if (!mine || shape->n_rows == 0 || !(weight > 0.0)) {
         return PHL_OK;
     }
-    phl_tree_view **view = &worker->view[pass->side];
+    phl_tree_view **view = &pass->part->views[number][pass->side];
     bool possible = false;
     phl_status status = phl_view_turn(view, pass->upward, error);
     if (status == PHL_OK) {
-        status = phl_tree_marginals(*view, shape->tree, &possible, error);
+        status = phl_tree_marginals(*view, shape->place, &possible, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -243,16 +382,16 @@ static phl_status predict_shape(const struct pass *pass, size_t s, phl_batch_wor
     return PHL_OK;
 }
 
-static phl_status draw_member(const struct pass *pass, size_t i, phl_batch_worker *worker,
-                              phl_error *error)
+static phl_status draw_member(const struct pass *pass, size_t i, int number, phl_error *error)
 {
     phl_batch *batch = pass->batch;
+    phl_batch_worker *worker = &batch->workers[number];
     phl_batch_member *member = &batch->members[i];
     const phl_batch_shape *shape = &batch->shapes[member->shape];
     if (member->pick != pass->draw || shape->possible != (pass->side == 0)) {
         return PHL_OK;
     }
-    phl_tree_view **view = &worker->view[pass->side];
+    phl_tree_view **view = &pass->part->views[number][pass->side];
     bool possible = false;
     phl_status status = phl_view_turn(view, pass->upward, error);
     if (status == PHL_OK) {
@@ -260,7 +399,7 @@ static phl_status draw_member(const struct pass *pass, size_t i, phl_batch_worke
                           sizeof *worker->states, error);
     }
     if (status == PHL_OK) {
-        status = phl_tree_draw_states(*view, member->tree, &member->rng, worker->states, &possible,
+        status = phl_tree_draw_states(*view, member->place, &member->rng, worker->states, &possible,
                                       error);
     }
     if (status != PHL_OK) {
@@ -271,18 +410,18 @@ static phl_status draw_member(const struct pass *pass, size_t i, phl_batch_worke
     return PHL_OK;
 }
 
-/* Items: the shapes of the batch, then its trees. */
+/* Items: the shapes of the part in the batch, then its trees. */
 static phl_status run_pass(size_t chunk, size_t begin, size_t end, int worker, void *context,
                            phl_error *error)
 {
     (void)chunk;
     const struct pass *pass = context;
-    size_t n_shapes = pass->batch->n_shapes;
-    phl_batch_worker *own = &pass->batch->workers[worker];
+    const phl_batch_part *part = pass->part;
     phl_status status = PHL_OK;
     for (size_t i = begin; status == PHL_OK && i < end; i++) {
-        status = i < n_shapes ? predict_shape(pass, i, own, error)
-                              : draw_member(pass, i - n_shapes, own, error);
+        status = i < part->n_shapes
+                     ? predict_shape(pass, part->shapes_in[i], worker, error)
+                     : draw_member(pass, part->members_in[i - part->n_shapes], worker, error);
     }
     return status;
 }
@@ -313,24 +452,34 @@ static phl_status finish_shapes(size_t chunk, size_t begin, size_t end, int work
     return PHL_OK;
 }
 
-phl_status phl_batch_run(phl_batch *batch, phl_error *error)
+static phl_status run_part(phl_batch *batch, phl_batch_part *part, phl_error *error)
 {
-    const phl_label_options *options = batch->options;
+    const phl_use *use = batch->use;
+    size_t items = part->n_shapes + part->n_members;
     phl_status status = PHL_OK;
-    for (int side = 0; side < 2 && batch->session[side] != NULL; side++) {
-        for (size_t d = 0; status == PHL_OK && d < batch->session[side]->n_draws; d++) {
-            struct pass pass = {.batch = batch, .side = side, .draw = d};
-            status = phl_session_upward(batch->session[side], d, &pass.upward, error);
+    for (int side = 0; side < 2 && part->session[side] != NULL && items > 0; side++) {
+        for (size_t d = 0; status == PHL_OK && d < part->session[side]->n_draws; d++) {
+            struct pass pass = {.batch = batch, .part = part, .side = side, .draw = d};
+            status = phl_session_upward(part->session[side], d, &pass.upward, error);
             if (status == PHL_OK) {
-                status =
-                    phl_parallel_chunks(batch->n_shapes + batch->n_members, 1, options->threads,
-                                        run_pass, &pass, options->cancel, options->context, error);
+                status = phl_parallel_chunks(items, 1, use->threads, run_pass, &pass, use->cancel,
+                                             use->context, error);
             }
         }
     }
+    return status;
+}
+
+phl_status phl_batch_run(phl_batch *batch, phl_error *error)
+{
+    const phl_use *use = batch->use;
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < batch->n_parts; i++) {
+        status = run_part(batch, &batch->parts[i], error);
+    }
     if (status == PHL_OK) {
-        status = phl_parallel_chunks(batch->n_shapes, 1, options->threads, finish_shapes, batch,
-                                     options->cancel, options->context, error);
+        status = phl_parallel_chunks(batch->n_shapes, 1, use->threads, finish_shapes, batch,
+                                     use->cancel, use->context, error);
     }
     return status;
 }

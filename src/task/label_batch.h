@@ -1,24 +1,29 @@
 /* label_batch.h - a batch of trees on their way through labelling.
  *
- * Trees are handled in batches of bounded memory, each distinct tree of a batch once; draws of the
- * model are the outer loop, trees the inner, parallel one (session.h says why).
+ * Trees of a block are handled in batches of bounded memory, each distinct tree of a model in a
+ * batch once; draws of the model are the outer loop, trees the inner, parallel one (session.h says
+ * why).
  */
 #ifndef PHL_TASK_LABEL_BATCH_H
 #define PHL_TASK_LABEL_BATCH_H
 
 #include "task/session.h"
+#include "task/use.h"
 
-/* A distinct tree of the batch. */
+/* A distinct tree of one model in the batch. */
 typedef struct phl_batch_shape {
-    size_t tree;      /* its first tree in the forest */
+    size_t part;
+    size_t place;     /* its first tree in the part */
     size_t first_row; /* its rows, one a filled node, begin here */
     size_t n, n_rows;
+    size_t first_weight; /* of the model's draws */
     bool possible;
 } phl_batch_shape;
 
 /* A tree of the batch. */
 typedef struct phl_batch_member {
-    size_t tree, shape;
+    size_t tree; /* in the block */
+    size_t part, place, shape;
     size_t first_drawn; /* its n drawn labels begin here */
     size_t pick;        /* draw of the model; SIZE_MAX: nothing to draw */
     phl_rng rng;
@@ -26,45 +31,68 @@ typedef struct phl_batch_member {
 
 /* What one thread works with. */
 typedef struct phl_batch_worker {
-    phl_tree_view *view[2]; /* of the session, of the fallback */
-    double *predictive;     /* [M + 1] */
+    double *predictive; /* [M + 1] */
     uint32_t *states;
     size_t states_capacity;
 } phl_batch_worker;
 
-typedef struct phl_batch {
-    const phl_label_options *options; /* borrowed, as are model, forest and sessions */
-    const phl_model *model;
+/* The trees of one model. */
+typedef struct phl_batch_part {
+    const phl_model *model;    /* borrowed, as are the forests */
     const phl_forest *forest;  /* what inference sees: labels to fill are unknown */
-    phl_session *session[2];   /* on that forest; on its shapes only, NULL unless a tree needs it */
-    size_t n_labels;           /* M */
+    size_t first_ordinal;      /* of its first tree */
+    phl_forest *hidden;        /* owned: the same, if labels were hidden */
+    phl_forest *shapes;        /* owned: without labels, if a tree needs it */
+    phl_session *session[2];   /* on the forest; on the shapes, or NULL */
     uint64_t *nodes, *unknown; /* of the forest's subtrees */
     phl_walk *walk;
+    size_t *shape_of_root;          /* [roots] shape + 1 in the batch; 0: not there */
+    phl_tree_view *(*views)[2];     /* [workers] of the session, of the fallback */
+    size_t *shapes_in, *members_in; /* of the batch */
+    size_t n_shapes, n_members, shapes_capacity, members_capacity;
+} phl_batch_part;
+
+typedef struct phl_batch {
+    const phl_use *use; /* borrowed */
+    const phl_label_options *options;
+    size_t n_labels; /* M */
+    phl_batch_part *parts;
+    size_t n_parts;
     phl_batch_worker *workers;
     int n_workers;
 
     phl_batch_shape *shapes;
     phl_batch_member *members;
-    size_t n_shapes, n_members, n_rows, n_drawn;
-    size_t *shape_of_root; /* [roots] shape + 1 in the batch; 0: not there */
-    double *weights;       /* [shapes][D] */
-    size_t *row_node;      /* [rows] node of each row */
-    double *probability;   /* [rows][M] */
-    double *unseen;        /* [rows] */
-    double *entropy;       /* [rows] bits */
-    int32_t *best;         /* [rows] */
+    size_t n_shapes, n_members, n_rows, n_drawn, n_weights;
+    double *weights;
+    size_t *row_node;    /* [rows] node of each row */
+    double *probability; /* [rows][M] */
+    double *unseen;      /* [rows] */
+    double *entropy;     /* [rows] bits */
+    int32_t *best;       /* [rows] */
     int32_t *drawn;
     size_t shape_capacity, member_capacity, weights_capacity, row_node_capacity,
         probability_capacity, unseen_capacity, entropy_capacity, best_capacity, drawn_capacity;
 } phl_batch;
 
-/* What phl_batch_run needs, once model, forest, options and session[0] are set; session[1] may
- * follow. phl_batch_clear releases it, after a failure too, but not the sessions. */
-phl_status phl_batch_init(phl_batch *batch, phl_error *error);
+/* For all blocks of a task. */
+phl_status phl_batch_init(phl_batch *batch, const phl_use *use, const phl_label_options *options,
+                          phl_error *error);
 void phl_batch_clear(phl_batch *batch);
 
+/* A block: hide labels, prepare its models.  phl_batch_close releases it, after a failure too. */
+phl_status phl_batch_open(phl_batch *batch, const phl_portions *portions, phl_error *error);
+void phl_batch_close(phl_batch *batch);
+
+/* Has this tree of the block labels to fill, and what is known of it probability 0?  Then its part
+ * needs shapes. */
+bool phl_batch_is_impossible(const phl_batch *batch, const phl_portions *portions, size_t tree);
+/* A session on shapes only. */
+phl_status phl_batch_add_shapes(phl_batch *batch, size_t part, phl_error *error);
+
 /* Take as many trees from `tree` on as a batch holds; *end is the first that is left out. */
-phl_status phl_batch_fill(phl_batch *batch, size_t tree, size_t *end, phl_error *error);
+phl_status phl_batch_fill(phl_batch *batch, const phl_portions *portions, size_t tree, size_t *end,
+                          phl_error *error);
 
 /* Predict and draw the labels of its trees. */
 phl_status phl_batch_run(phl_batch *batch, phl_error *error);

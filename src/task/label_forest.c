@@ -1,51 +1,66 @@
 /* label_forest.c - forests before and after labelling: hiding labels, and filling them in. */
-#include <string.h>
-
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/purposes.h"
 #include "model/run.h"
-#include "task/copies.h"
 #include "task/label.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Hiding
  * ------------------------------------------------------------------------------------------- */
 
-struct hiding {
-    phl_walk *walk;
-    double hide;
-    uint64_t seed;
-};
-
-static phl_status hide_some(size_t tree, size_t n, int32_t *labels, void *context, phl_error *error)
+/* What of a tree can still be seen, into labels [n]. */
+static phl_status hide_some(phl_walk *walk, size_t tree, double hide, phl_rng *rng, int32_t *labels,
+                            phl_error *error)
 {
-    (void)n;
-    struct hiding *hiding = context;
     phl_visit visit;
-    phl_rng rng;
     int more;
-    phl_rng_init(&rng, hiding->seed, PHL_PURPOSE_HIDE, 0, 0, tree);
-    phl_walk_start(hiding->walk, tree);
-    while ((more = phl_walk_next(hiding->walk, &visit, error)) > 0) {
-        bool hidden = visit.label >= 0 && phl_rng_uniform(&rng) < hiding->hide;
+    phl_walk_start(walk, tree);
+    while ((more = phl_walk_next(walk, &visit, error)) > 0) {
+        bool hidden = visit.label >= 0 && phl_rng_uniform(rng) < hide;
         labels[visit.node] = hidden ? PHL_UNKNOWN : visit.label;
     }
     return (phl_status)more;
 }
 
-phl_status phl_hide_labels(const phl_forest *forest, double hide, uint64_t seed,
-                           phl_forest **hidden, phl_error *error)
+phl_status phl_label_hide(const phl_forest *forest, double hide, uint64_t seed,
+                          size_t first_ordinal, phl_forest **hidden, phl_error *error)
 {
     if (hide >= 1.0) {
         return phl_copy_shapes(forest, hidden, error);
     }
-    struct hiding hiding = {.hide = hide, .seed = seed};
-    phl_status status = phl_walk_create(forest, &hiding.walk, error);
+    phl_relabelling copy;
+    phl_walk *walk = NULL;
+    uint64_t *nodes = NULL, *unknown = NULL;
+    int32_t *labels = NULL;
+    size_t capacity = 0;
+    phl_status status = phl_relabelling_begin(&copy, forest, &forest->labels, error);
     if (status == PHL_OK) {
-        status = phl_copy_relabelled(forest, &forest->labels, hide_some, &hiding, hidden, error);
+        status = phl_walk_create(forest, &walk, error);
     }
-    phl_walk_free(hiding.walk);
+    if (status == PHL_OK) {
+        status = phl_count_nodes(forest, &nodes, &unknown, error);
+    }
+    for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
+        phl_rng rng;
+        phl_rng_init(&rng, seed, PHL_PURPOSE_HIDE, 0, 0, first_ordinal + t);
+        status = phl_grow(&labels, &capacity, (size_t)nodes[forest->tree_root[t]], sizeof *labels,
+                          error);
+        if (status == PHL_OK) {
+            status = hide_some(walk, t, hide, &rng, labels, error);
+        }
+        if (status == PHL_OK) {
+            status = phl_relabelling_add(&copy, t, labels, error);
+        }
+    }
+    if (status == PHL_OK) {
+        status = phl_relabelling_finish(&copy, hidden, error);
+    }
+    phl_relabelling_clear(&copy);
+    phl_walk_free(walk);
+    phl_free(nodes);
+    phl_free(unknown);
+    phl_free(labels);
     return status;
 }
 
@@ -53,70 +68,50 @@ phl_status phl_hide_labels(const phl_forest *forest, double hide, uint64_t seed,
  * Filling in
  * ------------------------------------------------------------------------------------------- */
 
-struct filling {
-    bool drawn;
-    phl_alphabet names; /* the forest's, then those only the run knows */
-    int32_t *of_run;    /* number in names of each label of the run */
-    int32_t *labels;    /* of all nodes of all trees */
-    size_t used, capacity;
-    size_t next; /* where the tree to be built begins */
-};
-
-static phl_status keep_labels(const phl_labelled_tree *labelled, void *context, phl_error *error)
+phl_status phl_filling_begin(phl_filling *filling, const phl_run *run, const phl_forest *block,
+                             phl_error *error)
 {
-    struct filling *filling = context;
-    phl_status status = phl_grow(&filling->labels, &filling->capacity, filling->used + labelled->n,
-                                 sizeof *filling->labels, error);
-    const int32_t *chosen = filling->drawn ? labelled->drawn : labelled->best;
-    for (size_t u = 0; status == PHL_OK && u < labelled->n; u++) {
-        int32_t label = labelled->truth[u];
-        if (labelled->filled[u]) {
-            label = chosen[u] < 0 ? PHL_UNKNOWN : filling->of_run[chosen[u]];
-        }
-        filling->labels[filling->used++] = label;
-    }
-    return status;
-}
-
-static phl_status fill_tree(size_t tree, size_t n, int32_t *labels, void *context, phl_error *error)
-{
-    (void)tree;
-    (void)error;
-    struct filling *filling = context;
-    memcpy(labels, filling->labels + filling->next, n * sizeof *labels);
-    filling->next += n;
-    return PHL_OK;
-}
-
-phl_status phl_label_forest(const phl_model *model, const phl_forest *forest,
-                            const phl_label_options *options, bool drawn, phl_forest **filled,
-                            phl_error *error)
-{
-    phl_label_options own;
-    phl_status status = phl_label_options_take(options, &own, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    own.no_draw = !drawn;
-    const phl_alphabet *known = &model->run->labels;
-    struct filling filling = {.drawn = drawn};
-    status = phl_alphabet_copy(&forest->labels, &filling.names, error);
-    if (status == PHL_OK) {
-        filling.of_run = phl_alloc(known->count, sizeof *filling.of_run, error);
-        status = filling.of_run == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    }
+    const phl_alphabet *known = &run->labels;
+    phl_alphabet names = {0};
+    *filling = (phl_filling){.of_run = phl_alloc(known->count, sizeof *filling->of_run, error)};
+    phl_status status =
+        filling->of_run == NULL ? PHL_ERR_MEMORY : phl_alphabet_copy(&block->labels, &names, error);
     for (size_t i = 0; status == PHL_OK && i < known->count; i++) {
-        status = phl_alphabet_add(&filling.names, phl_alphabet_name(known, i),
-                                  phl_alphabet_length(known, i), &filling.of_run[i], error);
+        status = phl_alphabet_add(&names, phl_alphabet_name(known, i),
+                                  phl_alphabet_length(known, i), &filling->of_run[i], error);
     }
     if (status == PHL_OK) {
-        status = phl_label_with(model, forest, &own, keep_labels, &filling, NULL, error);
+        status = phl_relabelling_begin(&filling->copy, block, &names, error);
     }
-    if (status == PHL_OK) {
-        status = phl_copy_relabelled(forest, &filling.names, fill_tree, &filling, filled, error);
-    }
-    phl_alphabet_clear(&filling.names);
-    phl_free(filling.of_run);
-    phl_free(filling.labels);
+    phl_alphabet_clear(&names);
     return status;
+}
+
+phl_status phl_filling_add(phl_filling *filling, size_t tree, const phl_labelled_tree *labelled,
+                           bool drawn, phl_error *error)
+{
+    const int32_t *chosen = drawn ? labelled->drawn : labelled->best;
+    phl_status status =
+        phl_grow(&filling->labels, &filling->capacity, labelled->n, sizeof *filling->labels, error);
+    for (size_t u = 0; status == PHL_OK && u < labelled->n; u++) {
+        filling->labels[u] = labelled->truth[u];
+        if (labelled->filled[u]) {
+            filling->labels[u] = chosen[u] < 0 ? PHL_UNKNOWN : filling->of_run[chosen[u]];
+        }
+    }
+    return status == PHL_OK ? phl_relabelling_add(&filling->copy, tree, filling->labels, error)
+                            : status;
+}
+
+phl_status phl_filling_finish(phl_filling *filling, phl_forest **filled, phl_error *error)
+{
+    return phl_relabelling_finish(&filling->copy, filled, error);
+}
+
+void phl_filling_clear(phl_filling *filling)
+{
+    phl_relabelling_clear(&filling->copy);
+    phl_free(filling->of_run);
+    phl_free(filling->labels);
+    *filling = (phl_filling){0};
 }

@@ -6,51 +6,75 @@
 
 #include "base/memory.h"
 
-phl_status phl_measures_init(phl_measures *measures, size_t n_names, phl_error *error)
+/* ---------------------------------------------------------------------------------------------
+ * Collecting
+ * ------------------------------------------------------------------------------------------- */
+
+phl_status phl_measures_init(phl_measures *measures, size_t n_names, size_t n_parts, bool drawn,
+                             phl_error *error)
 {
     memset(measures, 0, sizeof *measures);
-    if (n_names > 0 && n_names + 1 > SIZE_MAX / n_names) {
+    size_t side = n_names + 1;
+    if (n_names > SIZE_MAX / side - 1) {
         return phl_raise(error, PHL_ERR_MEMORY, NULL, "a confusion matrix of %zu names", n_names);
     }
     measures->n_names = n_names;
-    measures->confusion =
-        phl_alloc_zero((n_names + 1) * n_names, sizeof *measures->confusion, error);
-    return measures->confusion == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    measures->n_parts = n_parts;
+    measures->best = phl_alloc_zero(side * side, sizeof *measures->best, error);
+    measures->drawn = drawn ? phl_alloc_zero(side * side, sizeof *measures->drawn, error) : NULL;
+    measures->parts = phl_alloc_zero(n_parts, sizeof *measures->parts, error);
+    if (measures->best == NULL || (drawn && measures->drawn == NULL) || measures->parts == NULL) {
+        phl_measures_clear(measures);
+        return PHL_ERR_MEMORY;
+    }
+    return PHL_OK;
 }
 
 void phl_measures_clear(phl_measures *measures)
 {
-    phl_free(measures->confusion);
+    phl_free(measures->best);
+    phl_free(measures->drawn);
+    phl_free(measures->parts);
     memset(measures, 0, sizeof *measures);
 }
 
-void phl_measures_add(phl_measures *measures, const phl_item *item)
+void phl_measures_add(phl_measures *measures, size_t part, const phl_item *item)
 {
+    phl_measure_sums *sums = &measures->parts[part];
     size_t row = item->truth == SIZE_MAX ? measures->n_names : item->truth;
-    measures->confusion[row * measures->n_names + item->predicted]++;
-    measures->n++;
+    size_t first = row * (measures->n_names + 1);
+    measures->best[first + item->predicted]++;
+    sums->used = true;
+    sums->n++;
+    sums->right += item->predicted == item->truth;
     if (item->drawn != SIZE_MAX) {
-        measures->n_drawn++;
-        measures->drawn_right += item->drawn == item->truth;
+        measures->drawn[first + item->drawn]++;
+        sums->n_drawn++;
+        sums->drawn_right += item->drawn == item->truth;
     }
-    measures->entropy_bits += item->entropy_bits;
+    sums->entropy_bits += item->entropy_bits;
     if (!isnan(item->log_p)) {
-        measures->n_loss++;
-        measures->loss -= item->log_p;
+        sums->n_loss++;
+        sums->loss -= item->log_p;
     }
 }
 
 void phl_measures_merge(phl_measures *measures, const phl_measures *from)
 {
-    for (size_t i = 0; i < (from->n_names + 1) * from->n_names; i++) {
-        measures->confusion[i] += from->confusion[i];
+    size_t side = from->n_names + 1;
+    for (size_t i = 0; i < side * side; i++) {
+        measures->best[i] += from->best[i];
     }
-    measures->n += from->n;
-    measures->n_drawn += from->n_drawn;
-    measures->drawn_right += from->drawn_right;
-    measures->n_loss += from->n_loss;
-    measures->entropy_bits += from->entropy_bits;
-    measures->loss += from->loss;
+    for (size_t p = 0; p < from->n_parts; p++) {
+        phl_measure_sums *sums = &measures->parts[p];
+        const phl_measure_sums *more = &from->parts[p];
+        sums->used = sums->used || more->used;
+        sums->n += more->n;
+        sums->right += more->right;
+        sums->n_loss += more->n_loss;
+        sums->entropy_bits += more->entropy_bits;
+        sums->loss += more->loss;
+    }
 }
 
 double phl_entropy_bits(const double *p, size_t n)
@@ -62,13 +86,76 @@ double phl_entropy_bits(const double *p, size_t n)
     return sum > 0.0 ? sum : 0.0;
 }
 
+double phl_entropy_bits_of_logs(const double *log_p, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum -= isinf(log_p[i]) ? 0.0 : exp(log_p[i]) * log_p[i];
+    }
+    return sum > 0.0 ? sum / log(2.0) : 0.0;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Figures
+ * ------------------------------------------------------------------------------------------- */
+
 static double ratio(double part, uint64_t whole)
 {
     return whole == 0 ? (double)NAN : part / (double)whole;
 }
 
+/* What a mean is taken of, and how many of them there are. */
+typedef double (*summed_fn)(const phl_measure_sums *sums, uint64_t *n);
+
+static double right_of(const phl_measure_sums *sums, uint64_t *n)
+{
+    *n = sums->n;
+    return (double)sums->right;
+}
+
+static double drawn_right_of(const phl_measure_sums *sums, uint64_t *n)
+{
+    *n = sums->n_drawn;
+    return (double)sums->drawn_right;
+}
+
+static double entropy_of(const phl_measure_sums *sums, uint64_t *n)
+{
+    *n = sums->n;
+    return sums->entropy_bits;
+}
+
+static double loss_of(const phl_measure_sums *sums, uint64_t *n)
+{
+    *n = sums->n_loss;
+    return sums->loss;
+}
+
+/* The mean of the only part, or the means of all parts, weighted by their items. */
+static double pooled_mean(const phl_measures *measures, summed_fn summed)
+{
+    double sum = 0.0, only = (double)NAN;
+    uint64_t total = 0;
+    size_t used = 0;
+    for (size_t p = 0; p < measures->n_parts; p++) {
+        uint64_t n = 0;
+        double part = summed(&measures->parts[p], &n);
+        if (measures->parts[p].used) {
+            only = ratio(part, n);
+            sum += n == 0 ? 0.0 : (double)n * only;
+            total += n;
+            used++;
+        }
+    }
+    return used == 1 ? only : ratio(sum, total);
+}
+
 static phl_status copy_names(const phl_alphabet *names, phl_evaluation *made, phl_error *error)
 {
+    made->names = phl_alloc_zero(made->n_names, sizeof *made->names, error);
+    if (made->names == NULL) {
+        return PHL_ERR_MEMORY;
+    }
     for (size_t i = 0; i < made->n_names; i++) {
         bool known = i < names->count;
         const char *name = known ? phl_alphabet_name(names, i) : PHL_UNSEEN_NAME;
@@ -81,75 +168,137 @@ static phl_status copy_names(const phl_alphabet *names, phl_evaluation *made, ph
     return PHL_OK;
 }
 
-/* Accuracy by row, entropy by column, and the figures over all. */
-static void derive(phl_evaluation *made)
+/* H2(true | predicted = name), and how often that was predicted. */
+static double column_entropy(const uint64_t *counts, size_t n, size_t name, uint64_t *predicted)
 {
-    size_t n = made->n_names;
-    uint64_t right = 0;
-    double entropy = 0.0;
+    double bits = 0.0;
+    *predicted = 0;
     for (size_t i = 0; i < n; i++) {
-        phl_name_measure *measure = &made->measures[i];
-        for (size_t j = 0; j < n; j++) {
-            measure->n += made->confusion[i * n + j];
-            measure->predicted += made->confusion[j * n + i];
-        }
-        measure->accuracy = ratio((double)made->confusion[i * n + i], measure->n);
-        right += made->confusion[i * n + i];
-        for (size_t j = 0; j < n; j++) {
-            uint64_t count = made->confusion[j * n + i];
-            if (count > 0 && count < measure->predicted) {
-                double p = (double)count / (double)measure->predicted;
-                measure->entropy_bits -= p * log2(p);
-            }
-        }
-        entropy += (double)measure->predicted * measure->entropy_bits;
+        *predicted += counts[i * n + name];
     }
-    made->accuracy = ratio((double)right, made->n);
-    made->entropy_bits = ratio(entropy, made->n);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t count = counts[i * n + name];
+        if (count > 0 && count < *predicted) {
+            double p = (double)count / (double)*predicted;
+            bits -= p * log2(p);
+        }
+    }
+    return bits;
 }
 
-phl_status phl_measures_finish(const phl_measures *measures, const phl_alphabet *names,
-                               phl_evaluation *evaluation, phl_error *error)
+double phl_confusion_entropy(const uint64_t *counts, size_t n, size_t name)
 {
-    size_t k = measures->n_names;
-    phl_evaluation made = {.n = measures->n, .n_names = k};
-    for (size_t j = 0; j < k; j++) {
-        made.unseen += measures->confusion[k * k + j];
+    double sum = 0.0;
+    uint64_t total = 0;
+    for (size_t j = 0; j < n; j++) {
+        if (name == SIZE_MAX || name == j) {
+            uint64_t predicted = 0;
+            double bits = column_entropy(counts, n, j, &predicted);
+            sum += (double)predicted * bits;
+            total += predicted;
+        }
     }
-    made.n_names += made.unseen > 0;
-    made.accuracy_drawn = ratio((double)measures->drawn_right, measures->n_drawn);
-    made.predictive_entropy_bits = ratio(measures->entropy_bits, measures->n);
-    made.log_loss = ratio(measures->loss, measures->n_loss);
+    return ratio(sum, total);
+}
 
-    size_t n = made.n_names;
-    phl_status status = PHL_ERR_MEMORY;
-    made.names = phl_alloc_zero(n, sizeof *made.names, error);
-    made.confusion = phl_alloc_zero(n * n, sizeof *made.confusion, error);
-    made.measures = phl_alloc_zero(n, sizeof *made.measures, error);
-    if (made.names != NULL && made.confusion != NULL && made.measures != NULL) {
-        status = copy_names(names, &made, error);
+/* Accuracy by row and entropy by column. */
+static void derive(const uint64_t *counts, size_t n, phl_name_measure *measures)
+{
+    for (size_t i = 0; i < n; i++) {
+        phl_name_measure *measure = &measures[i];
+        for (size_t j = 0; j < n; j++) {
+            measure->n += counts[i * n + j];
+        }
+        measure->accuracy = ratio((double)counts[i * n + i], measure->n);
+        measure->entropy_bits = column_entropy(counts, n, i, &measure->predicted);
     }
+}
+
+/* Take over a matrix [side][side] of which n rows and columns count, and derive its figures. */
+static phl_status make_confusion(uint64_t **matrix, size_t side, size_t n, double accuracy,
+                                 phl_confusion **confusion, phl_error *error)
+{
+    phl_confusion *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    *confusion = made;
+    made->accuracy = accuracy;
+    made->counts = *matrix;
+    *matrix = NULL;
+    for (size_t i = 1; n < side && i < n; i++) {
+        memmove(made->counts + i * n, made->counts + i * side, n * sizeof *made->counts);
+    }
+    made->measures = phl_alloc_zero(n, sizeof *made->measures, error);
+    if (made->measures == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    derive(made->counts, n, made->measures);
+    made->entropy_bits = phl_confusion_entropy(made->counts, n, SIZE_MAX);
+    return PHL_OK;
+}
+
+static void free_confusion(phl_confusion *confusion)
+{
+    if (confusion != NULL) {
+        phl_free(confusion->counts);
+        phl_free(confusion->measures);
+        phl_free(confusion);
+    }
+}
+
+static phl_status fill_evaluation(phl_measures *measures, const phl_alphabet *names,
+                                  phl_evaluation *made, phl_error *error)
+{
+    size_t k = measures->n_names, side = k + 1;
+    for (size_t p = 0; p < measures->n_parts; p++) {
+        made->n += measures->parts[p].n;
+    }
+    for (size_t j = 0; j < side; j++) {
+        made->unseen += measures->best[k * side + j];
+    }
+    made->n_names = made->unseen > 0 ? side : k;
+    made->predictive_entropy_bits = pooled_mean(measures, entropy_of);
+    made->log_loss = pooled_mean(measures, loss_of);
+    phl_status status = copy_names(names, made, error);
+    if (status == PHL_OK) {
+        status = make_confusion(&measures->best, side, made->n_names,
+                                pooled_mean(measures, right_of), &made->best, error);
+    }
+    if (status == PHL_OK && measures->drawn != NULL) {
+        status = make_confusion(&measures->drawn, side, made->n_names,
+                                pooled_mean(measures, drawn_right_of), &made->drawn, error);
+    }
+    return status;
+}
+
+phl_status phl_measures_finish(phl_measures *measures, const phl_alphabet *names,
+                               phl_evaluation **evaluation, phl_error *error)
+{
+    phl_evaluation *made = phl_alloc_zero(1, sizeof *made, error);
+    phl_status status =
+        made == NULL ? PHL_ERR_MEMORY : fill_evaluation(measures, names, made, error);
+    phl_measures_clear(measures);
     if (status != PHL_OK) {
-        phl_evaluation_clear(&made);
+        phl_evaluation_free(made);
         return status;
     }
-    for (size_t i = 0; i < n; i++) {
-        memcpy(made.confusion + i * n, measures->confusion + i * k, k * sizeof *made.confusion);
-    }
-    derive(&made);
     *evaluation = made;
     return PHL_OK;
 }
 
-void phl_evaluation_clear(phl_evaluation *evaluation)
+void phl_evaluation_free(phl_evaluation *evaluation)
 {
+    if (evaluation == NULL) {
+        return;
+    }
     for (size_t i = 0; evaluation->names != NULL && i < evaluation->n_names; i++) {
         phl_free(evaluation->names[i]);
     }
     phl_free(evaluation->names);
-    phl_free(evaluation->confusion);
-    phl_free(evaluation->measures);
-    memset(evaluation, 0, sizeof *evaluation);
+    free_confusion(evaluation->best);
+    free_confusion(evaluation->drawn);
+    phl_free(evaluation);
 }
 
 void phl_mean_sd(const double *values, size_t n, double *mean, double *sd)

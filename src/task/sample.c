@@ -13,6 +13,7 @@
 #include "model/purposes.h"
 #include "task/copies.h"
 #include "task/session.h"
+#include "task/use.h"
 
 static const phl_sample_options defaults = {
     .size = sizeof(phl_sample_options),
@@ -27,6 +28,9 @@ void phl_sample_options_init_sized(phl_sample_options *options, size_t size)
     phl_options_fill(options, size, &defaults, sizeof defaults);
 }
 
+/* Whole trees are made in blocks of so many trees or nodes. */
+enum { BLOCK_TREES = 100000, BLOCK_NODES = 1000000 };
+
 /* The draw of the model that tree number `tree` uses, for its shape and its labels. */
 static size_t pick_draw(const phl_model *model, uint64_t seed, size_t tree)
 {
@@ -36,7 +40,7 @@ static size_t pick_draw(const phl_model *model, uint64_t seed, size_t tree)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Labels for shapes
+ * Labels for the shapes of one model
  * ------------------------------------------------------------------------------------------- */
 
 struct worker {
@@ -45,9 +49,11 @@ struct worker {
     size_t states_capacity;
 };
 
-struct sampling {
+struct labels {
+    const phl_use *use;
     const phl_model *model;
-    const phl_sample_options *options;
+    uint64_t seed;
+    size_t first_ordinal;
     const phl_forest *shapes; /* labels unknown */
     phl_prepared prepared;
     uint64_t *nodes, *unknown;
@@ -63,18 +69,18 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
                               phl_error *error)
 {
     (void)chunk;
-    struct sampling *work = context;
+    struct labels *work = context;
     struct worker *own = &work->workers[worker];
-    uint64_t seed = work->options->seed;
     phl_status status = PHL_OK;
     for (size_t t = begin; status == PHL_OK && t < end; t++) {
-        if (pick_draw(work->model, seed, t) != work->draw) {
+        if (pick_draw(work->model, work->seed, work->first_ordinal + t) != work->draw) {
             continue;
         }
         size_t n = work->first[t + 1] - work->first[t];
         bool possible = false;
         phl_rng rng;
-        phl_rng_init(&rng, seed, PHL_PURPOSE_SAMPLE, work->model->class_index, 0, t);
+        phl_rng_init(&rng, work->seed, PHL_PURPOSE_SAMPLE, work->model->class_index, 0,
+                     work->first_ordinal + t);
         status = phl_view_turn(&own->view, work->upward, error);
         if (status == PHL_OK) {
             status = phl_grow(&own->states, &own->states_capacity, n, sizeof *own->states, error);
@@ -91,11 +97,11 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
 }
 
 /* All trees that use one draw of the model. */
-static phl_status sample_draw(struct sampling *work, size_t draw, phl_error *error)
+static phl_status sample_draw(struct labels *work, size_t draw, phl_error *error)
 {
-    const phl_sample_options *options = work->options;
+    const phl_use *use = work->use;
     size_t n_trees = work->shapes->n_trees, t = 0;
-    while (t < n_trees && pick_draw(work->model, options->seed, t) != draw) {
+    while (t < n_trees && pick_draw(work->model, work->seed, work->first_ordinal + t) != draw) {
         t++;
     }
     if (t == n_trees) {
@@ -105,19 +111,19 @@ static phl_status sample_draw(struct sampling *work, size_t draw, phl_error *err
     phl_status status = phl_upward_create(work->prepared.index, work->model->draws[draw].params,
                                           work->prepared.label_row, &upward, error);
     if (status == PHL_OK) {
-        status = phl_upward_run(upward, options->threads, error);
+        status = phl_upward_run(upward, use->threads, error);
     }
     if (status == PHL_OK) {
         work->upward = upward;
         work->draw = draw;
-        status = phl_parallel_chunks(n_trees, 16, options->threads, sample_tree, work,
-                                     options->cancel, options->context, error);
+        status = phl_parallel_chunks(n_trees, 16, use->threads, sample_tree, work, use->cancel,
+                                     use->context, error);
     }
     phl_upward_free(upward);
     return status;
 }
 
-static phl_status prepare(struct sampling *work, phl_error *error)
+static phl_status prepare(struct labels *work, phl_error *error)
 {
     const phl_forest *shapes = work->shapes;
     phl_status status = phl_prepare(work->model->run, shapes, &work->prepared, error);
@@ -127,7 +133,7 @@ static phl_status prepare(struct sampling *work, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    work->n_workers = phl_parallel_threads(work->options->threads);
+    work->n_workers = phl_parallel_threads(work->use->threads);
     work->workers = phl_alloc_zero((size_t)work->n_workers, sizeof *work->workers, error);
     work->first = phl_alloc(shapes->n_trees + 1, sizeof *work->first, error);
     if (work->workers == NULL || work->first == NULL) {
@@ -141,66 +147,122 @@ static phl_status prepare(struct sampling *work, phl_error *error)
     return work->labels == NULL ? PHL_ERR_MEMORY : PHL_OK;
 }
 
-static phl_status take_labels(size_t tree, size_t n, int32_t *labels, void *context,
-                              phl_error *error)
+/* Everything but the labels and where they begin. */
+static void release_work(struct labels *work)
 {
-    (void)error;
-    const struct sampling *work = context;
-    memcpy(labels, work->labels + work->first[tree], n * sizeof *labels);
-    return PHL_OK;
+    for (int w = 0; work->workers != NULL && w < work->n_workers; w++) {
+        phl_tree_view_free(work->workers[w].view);
+        phl_free(work->workers[w].states);
+    }
+    phl_free(work->workers);
+    phl_free(work->nodes);
+    phl_free(work->unknown);
+    phl_prepared_clear(&work->prepared);
 }
 
-/* Labels for a forest without any. */
-static phl_status fill_shapes(const phl_model *model, const phl_forest *shapes,
-                              const phl_sample_options *options, phl_forest **forest,
-                              phl_error *error)
+/* Into work->labels; model, seed, shapes and the like are set.  clear_labels in any case. */
+static phl_status draw_labels(struct labels *work, phl_error *error)
 {
-    struct sampling work = {.model = model, .options = options, .shapes = shapes};
-    phl_status status = prepare(&work, error);
-    for (size_t d = 0; status == PHL_OK && d < model->n_draws; d++) {
-        status = sample_draw(&work, d, error);
-    }
+    phl_status status = phl_check_draws(work->model, error);
     if (status == PHL_OK) {
-        status =
-            phl_copy_relabelled(shapes, &model->run->labels, take_labels, &work, forest, error);
+        status = prepare(work, error);
     }
-    for (int w = 0; work.workers != NULL && w < work.n_workers; w++) {
-        phl_tree_view_free(work.workers[w].view);
-        phl_free(work.workers[w].states);
+    for (size_t d = 0; status == PHL_OK && d < work->model->n_draws; d++) {
+        status = sample_draw(work, d, error);
     }
-    phl_free(work.workers);
-    phl_free(work.first);
-    phl_free(work.labels);
-    phl_free(work.nodes);
-    phl_free(work.unknown);
-    phl_prepared_clear(&work.prepared);
+    release_work(work);
     return status;
 }
 
-phl_status phl_sample_labels(const phl_model *model, const phl_forest *shapes,
-                             const phl_sample_options *options, phl_forest **forest,
-                             phl_error *error)
+static void clear_labels(struct labels *work)
 {
-    phl_sample_options own;
-    phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_sample", error);
-    if (status != PHL_OK) {
-        return status;
+    phl_free(work->first);
+    phl_free(work->labels);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Given shapes
+ * ------------------------------------------------------------------------------------------- */
+
+struct sampling {
+    phl_use use;
+    const phl_sample_options *options;
+    phl_forest_fn each;
+    uint64_t rejected; /* shapes thrown away */
+};
+
+/* The block with the labels drawn for each of its portions. */
+static phl_status give_relabelled(struct sampling *work, const phl_portions *portions,
+                                  const struct labels *drawn, phl_error *error)
+{
+    phl_forest *made = NULL;
+    phl_relabelling copy;
+    phl_status status =
+        phl_relabelling_begin(&copy, work->use.block, &work->use.run->labels, error);
+    for (size_t t = 0; status == PHL_OK && t < portions->n_trees; t++) {
+        const struct labels *own = &drawn[portions->of_tree[t]];
+        status = phl_relabelling_add(&copy, t, own->labels + own->first[portions->place[t]], error);
     }
-    options = &own;
-    phl_forest *bare = NULL;
-    status = phl_check_draws(model, error);
     if (status == PHL_OK) {
-        status = phl_copy_shapes(shapes, &bare, error);
+        status = phl_relabelling_finish(&copy, &made, error);
     }
     if (status == PHL_OK) {
-        status = fill_shapes(model, bare, options, forest, error);
+        status = work->each(made, work->use.context, error);
     }
-    phl_forest_free(bare);
+    phl_forest_free(made);
+    phl_relabelling_clear(&copy);
+    return status;
+}
+
+static phl_status sample_portions(struct sampling *work, const phl_portions *portions,
+                                  phl_error *error)
+{
+    struct labels *drawn = phl_alloc_zero(portions->n, sizeof *drawn, error);
+    phl_status status = drawn == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < portions->n; i++) {
+        const phl_portion *portion = &portions->portions[i];
+        phl_forest *bare = NULL;
+        status = phl_copy_shapes(portion->forest, &bare, error);
+        if (status == PHL_OK) {
+            drawn[i] = (struct labels){.use = &work->use,
+                                       .model = portion->model,
+                                       .seed = work->options->seed,
+                                       .first_ordinal = portion->first_ordinal,
+                                       .shapes = bare};
+            status = draw_labels(&drawn[i], error);
+        }
+        phl_forest_free(bare);
+    }
+    if (status == PHL_OK) {
+        status = give_relabelled(work, portions, drawn, error);
+    }
+    for (size_t i = 0; drawn != NULL && i < portions->n; i++) {
+        clear_labels(&drawn[i]);
+    }
+    phl_free(drawn);
+    return status;
+}
+
+static phl_status sample_shapes(struct sampling *work, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    while (status == PHL_OK && (status = phl_use_next(&work->use, error)) == PHL_OK &&
+           work->use.block != NULL) {
+        phl_portions portions;
+        status = phl_portions_make(&work->use, &portions, error);
+        if (status == PHL_OK && portions.n_trees > 0) {
+            status = sample_portions(work, &portions, error);
+        }
+        if (status == PHL_OK) {
+            status = phl_portions_finish(&work->use, &portions, error);
+        }
+        phl_portions_clear(&portions);
+    }
     return status;
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Shapes
+ * Shapes that grow
  * ------------------------------------------------------------------------------------------- */
 
 enum { ABSENT, LEAF, INTERNAL };
@@ -217,6 +279,7 @@ struct growing {
     double *some_from; /* [L + 1] probability that some slot from l + 1 on is not absent */
     struct pending *stack;
     size_t depth, capacity;
+    size_t nodes; /* of the trees that were kept */
 };
 
 /* 1 - prod_{m > l} o^m(absent) for l = L .. 0, without cancellation: some(l) = (1 - a) + a some(l +
@@ -296,26 +359,28 @@ static phl_status grow_tree(struct growing *growing, phl_builder *builder, size_
     return status;
 }
 
-/* Tree number `tree`; *rejected is raised by the attempts thrown away. */
-static phl_status grow_until(struct growing *growing, phl_builder *builder, const phl_model *model,
-                             const phl_sample_options *options, size_t tree, uint64_t *rejected,
-                             phl_error *error)
+/* Tree number `tree`; attempts thrown away are counted. */
+static phl_status grow_until(struct sampling *work, struct growing *growing, phl_builder *builder,
+                             const phl_model *model, size_t tree, phl_error *error)
 {
+    const phl_sample_options *options = work->options;
     size_t draw = pick_draw(model, options->seed, tree);
     prepare_growing(growing, model->draws[draw].params);
     for (size_t attempt = 0; attempt < options->max_attempts; attempt++) {
         size_t size = 0;
         phl_rng rng;
-        if (options->cancel != NULL && options->cancel(options->context)) {
-            return phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
+        phl_status status = phl_use_check_cancel(&work->use, error);
+        if (status != PHL_OK) {
+            return status;
         }
         phl_rng_init(&rng, options->seed, PHL_PURPOSE_SHAPE, model->class_index, attempt, tree);
-        phl_status status = grow_tree(growing, builder, options->max_nodes, &rng, &size, error);
+        status = grow_tree(growing, builder, options->max_nodes, &rng, &size, error);
         if (status != PHL_OK || size > 0) {
+            growing->nodes += size;
             return status;
         }
         phl_builder_abandon_tree(builder);
-        *rejected += 1;
+        work->rejected++;
     }
     return phl_raise(error, PHL_ERR_LIMIT,
                      "raise " PHL_OPTION("sample.max_nodes") "; or the model's trees never end",
@@ -323,8 +388,9 @@ static phl_status grow_until(struct growing *growing, phl_builder *builder, cons
                      options->max_nodes, options->max_attempts);
 }
 
-static phl_status grow_shapes(const phl_model *model, const phl_sample_options *options,
-                              phl_forest **shapes, uint64_t *rejected, phl_error *error)
+/* A block of shapes, from tree number `tree` on; *end is the first that is left out. */
+static phl_status grow_shapes(struct sampling *work, const phl_model *model, size_t tree,
+                              size_t *end, phl_forest **shapes, phl_error *error)
 {
     phl_builder *builder = NULL;
     struct growing growing = {0};
@@ -335,8 +401,11 @@ static phl_status grow_shapes(const phl_model *model, const phl_sample_options *
             phl_alloc((size_t)model->run->slots + 1, sizeof *growing.some_from, error);
         status = growing.some_from == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
-    for (size_t t = 0; status == PHL_OK && t < options->trees; t++) {
-        status = grow_until(&growing, builder, model, options, t, rejected, error);
+    size_t n = 0;
+    for (; status == PHL_OK && tree + n < work->options->trees && n < BLOCK_TREES &&
+           growing.nodes < BLOCK_NODES;
+         n++) {
+        status = grow_until(work, &growing, builder, model, tree + n, error);
         if (status == PHL_OK) {
             status = phl_builder_end_tree(builder, &info, error);
         }
@@ -344,48 +413,111 @@ static phl_status grow_shapes(const phl_model *model, const phl_sample_options *
     if (status == PHL_OK) {
         status = phl_builder_finish(builder, shapes, error);
     }
+    *end = tree + n;
     phl_builder_free(builder);
     phl_free(growing.some_from);
     phl_free(growing.stack);
     return status;
 }
 
-phl_status phl_sample_trees(const phl_model *model, const phl_sample_options *options,
-                            phl_forest **forest, uint64_t *rejected, phl_error *error)
+/* ---------------------------------------------------------------------------------------------
+ * Whole trees
+ * ------------------------------------------------------------------------------------------- */
+
+/* A block of shapes with labels drawn for it. */
+static phl_status give_grown(struct sampling *work, const phl_model *model,
+                             const phl_forest *shapes, size_t first_ordinal, phl_error *error)
+{
+    struct labels drawn = {.use = &work->use,
+                           .model = model,
+                           .seed = work->options->seed,
+                           .first_ordinal = first_ordinal,
+                           .shapes = shapes};
+    phl_forest *made = NULL;
+    phl_relabelling copy = {0};
+    phl_status status = draw_labels(&drawn, error);
+    if (status == PHL_OK) {
+        status = phl_relabelling_begin(&copy, shapes, &model->run->labels, error);
+    }
+    for (size_t t = 0; status == PHL_OK && t < shapes->n_trees; t++) {
+        status = phl_relabelling_add(&copy, t, drawn.labels + drawn.first[t], error);
+    }
+    if (status == PHL_OK) {
+        status = phl_relabelling_finish(&copy, &made, error);
+    }
+    if (status == PHL_OK) {
+        status = work->each(made, work->use.context, error);
+    }
+    phl_forest_free(made);
+    phl_relabelling_clear(&copy);
+    clear_labels(&drawn);
+    return status;
+}
+
+static phl_status sample_model(struct sampling *work, const phl_model *model, phl_error *error)
+{
+    phl_status status = phl_check_draws(model, error);
+    for (size_t tree = 0; status == PHL_OK && tree < work->options->trees;) {
+        size_t first = tree;
+        phl_forest *shapes = NULL;
+        status = grow_shapes(work, model, first, &tree, &shapes, error);
+        if (status == PHL_OK) {
+            status = give_grown(work, model, shapes, first, error);
+        }
+        phl_forest_free(shapes);
+    }
+    return status;
+}
+
+static void tell_rejected(const struct sampling *work)
+{
+    if (work->rejected > 0) {
+        phl_error note = {.status = PHL_OK};
+        (void)phl_raise(
+            &note, PHL_OK, "raise " PHL_OPTION("sample.max_nodes") " to keep larger ones",
+            "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)work->rejected,
+            work->rejected == 1 ? " was" : "s were", work->options->max_nodes);
+        phl_use_note(&work->use, &note);
+    }
+}
+
+static phl_status sample_whole(struct sampling *work, phl_error *error)
+{
+    const phl_sample_options *options = work->options;
+    const phl_use *use = &work->use;
+    if (options->trees == 0 || options->max_nodes == 0 || options->max_attempts == 0) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "%zu trees of at most %zu nodes in %zu attempts: each must be at least 1",
+                         options->trees, options->max_nodes, options->max_attempts);
+    }
+    phl_status status = PHL_OK;
+    for (size_t m = 0; status == PHL_OK && m < use->run->n_models; m++) {
+        if (use->named == SIZE_MAX || use->named == m) {
+            work->rejected = 0;
+            status = sample_model(work, &use->run->models[m], error);
+            if (status == PHL_OK) {
+                tell_rejected(work);
+            }
+        }
+    }
+    return status;
+}
+
+phl_status phl_sample(const phl_run *run, phl_source *shapes, const phl_sample_options *options,
+                      phl_forest_fn each, phl_error *error)
 {
     phl_sample_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_sample", error);
     if (status != PHL_OK) {
         return status;
     }
-    options = &own;
-    if (options->trees == 0 || options->max_nodes == 0 || options->max_attempts == 0) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "%zu trees of at most %zu nodes in %zu attempts: each must be at least 1",
-                         options->trees, options->max_nodes, options->max_attempts);
-    }
-    uint64_t thrown = 0;
-    phl_forest *shapes = NULL;
-    status = phl_check_draws(model, error);
+    struct sampling work = {.options = &own, .each = each};
+    status = phl_use_begin(&work.use, run, shapes, PHL_OPTION("sample.class_name"), own.class_name,
+                           own.threads, own.report, own.cancel, own.context, error);
+    work.use.count_unseen = false; /* labels that shapes have are not looked at */
     if (status == PHL_OK) {
-        status = grow_shapes(model, options, &shapes, &thrown, error);
+        status = shapes != NULL ? sample_shapes(&work, error) : sample_whole(&work, error);
     }
-    if (status == PHL_OK) {
-        status = fill_shapes(model, shapes, options, forest, error);
-    }
-    phl_forest_free(shapes);
-    if (status != PHL_OK) {
-        return status;
-    }
-    if (thrown > 0 && options->report != NULL) {
-        phl_error note = {.status = PHL_OK};
-        phl_raise(&note, PHL_OK, "raise " PHL_OPTION("sample.max_nodes") " to keep larger ones",
-                  "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)thrown,
-                  thrown == 1 ? " was" : "s were", options->max_nodes);
-        options->report(&note, options->context);
-    }
-    if (rejected != NULL) {
-        *rejected = thrown;
-    }
-    return PHL_OK;
+    phl_use_clear(&work.use);
+    return status;
 }

@@ -1,7 +1,6 @@
-/* session.c - one model on one forest, tree by tree (phloem.h section 11); see session.h.
+/* session.c - one model on one forest, tree by tree; see session.h.
  *
- * Contents: making a session, the passes of its draws, scores and predictives averaged over draws,
- * states of one draw, labels drawn at random.
+ * Contents: making a session, the passes of its draws, averages over draws, labels from states.
  */
 #include "task/session.h"
 
@@ -11,13 +10,12 @@
 
 #include "base/memory.h"
 #include "base/sampler.h"
-#include "model/purposes.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Making a session
  * ------------------------------------------------------------------------------------------- */
 
-static uint64_t quarter_of_memory(void)
+uint64_t phl_session_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (uint64_t)pages / 4 * (uint64_t)size : UINT64_C(1) << 30;
@@ -68,8 +66,8 @@ static phl_status run_passes(phl_session *session, uint64_t bytes, phl_error *er
     return status;
 }
 
-phl_status phl_session_create_within(const phl_model *model, const phl_forest *forest, int threads,
-                                     uint64_t bytes, phl_session **session, phl_error *error)
+phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
+                              uint64_t bytes, phl_session **session, phl_error *error)
 {
     phl_status status = phl_check_draws(model, error);
     if (status != PHL_OK) {
@@ -88,9 +86,18 @@ phl_status phl_session_create_within(const phl_model *model, const phl_forest *f
         made->labels = phl_alloc(scores, sizeof *made->labels, error);
         made->both = phl_alloc(scores, sizeof *made->both, error);
         made->upward = phl_alloc_zero(made->n_draws, sizeof *made->upward, error);
-        status = made->labels == NULL || made->both == NULL || made->upward == NULL
+        made->average_labels =
+            phl_alloc(made->prepared.roots.n, sizeof *made->average_labels, error);
+        made->average_both = phl_alloc(made->prepared.roots.n, sizeof *made->average_both, error);
+        status = made->labels == NULL || made->both == NULL || made->upward == NULL ||
+                         made->average_labels == NULL || made->average_both == NULL
                      ? PHL_ERR_MEMORY
                      : run_passes(made, bytes, error);
+    }
+    if (status == PHL_OK) {
+        size_t n_roots = made->prepared.roots.n;
+        phl_average_draws(made->labels, made->n_draws, n_roots, made->average_labels);
+        phl_average_draws(made->both, made->n_draws, n_roots, made->average_both);
     }
     if (status != PHL_OK) {
         phl_session_free(made);
@@ -100,19 +107,12 @@ phl_status phl_session_create_within(const phl_model *model, const phl_forest *f
     return PHL_OK;
 }
 
-phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
-                              phl_session **session, phl_error *error)
-{
-    return phl_session_create_within(model, forest, threads, quarter_of_memory(), session, error);
-}
-
 void phl_session_free(phl_session *session)
 {
     if (session == NULL) {
         return;
     }
     phl_tree_view_free(session->view);
-    phl_tree_view_free(session->decoder);
     for (size_t d = 0; session->upward != NULL && d < session->n_draws; d++) {
         phl_upward_free(session->upward[d]);
     }
@@ -120,8 +120,9 @@ void phl_session_free(phl_session *session)
     phl_free(session->upward);
     phl_free(session->labels);
     phl_free(session->both);
+    phl_free(session->average_labels);
+    phl_free(session->average_both);
     phl_free(session->work);
-    phl_free(session->states);
     phl_prepared_clear(&session->prepared);
     phl_free(session);
 }
@@ -138,9 +139,6 @@ phl_status phl_session_upward(phl_session *session, size_t draw, const phl_upwar
         return PHL_OK;
     }
     if (session->spare == NULL || session->spare_draw != draw) {
-        /* The decoder may look at the spare pass. */
-        phl_tree_view_free(session->decoder);
-        session->decoder = NULL;
         phl_upward_free(session->spare);
         session->spare = NULL;
         phl_status status = run_pass(session, draw, &session->spare, error);
@@ -164,26 +162,6 @@ phl_status phl_view_turn(phl_tree_view **view, const phl_upward *upward, phl_err
     return PHL_OK;
 }
 
-static phl_status check_tree(const phl_session *session, size_t tree, phl_error *error)
-{
-    if (tree >= session->prepared.forest->n_trees) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "tree %zu of a forest of %zu trees (numbered from 0)", tree,
-                         session->prepared.forest->n_trees);
-    }
-    return PHL_OK;
-}
-
-static phl_status check_draw(const phl_session *session, size_t draw, size_t tree, phl_error *error)
-{
-    if (draw >= session->n_draws) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "draw %zu of a model with %zu draw%s (numbered from 0)", draw,
-                         session->n_draws, session->n_draws == 1 ? "" : "s");
-    }
-    return check_tree(session, tree, error);
-}
-
 /* Marginals of one tree and draw in session->view. */
 static phl_status view_tree(phl_session *session, size_t draw, size_t tree, bool *possible,
                             phl_error *error)
@@ -205,23 +183,10 @@ static phl_status reserve_work(phl_session *session, size_t doubles, phl_error *
  * Averages over draws
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_session_score(phl_session *session, size_t tree, bool structure,
-                             double *log_likelihood, phl_error *error)
+double phl_session_score(const phl_session *session, size_t tree, bool structure)
 {
-    phl_status status = check_tree(session, tree, error);
-    if (status == PHL_OK) {
-        status = reserve_work(session, session->n_draws, error);
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
-    const phl_roots *roots = &session->prepared.roots;
-    for (size_t d = 0; d < session->n_draws; d++) {
-        size_t at = d * roots->n + roots->of_tree[tree];
-        session->work[d] = structure ? session->both[at] : session->labels[at];
-    }
-    phl_average_draws(session->work, session->n_draws, 1, log_likelihood);
-    return PHL_OK;
+    const double *average = structure ? session->average_both : session->average_labels;
+    return average[session->prepared.roots.of_tree[tree]];
 }
 
 bool phl_session_weights(const phl_session *session, size_t tree, double *weights)
@@ -297,7 +262,7 @@ static void add_predictives(const phl_tree_view *view, double log_p, double *row
 phl_status phl_session_predict(phl_session *session, size_t tree, double *predictive,
                                bool *possible, phl_error *error)
 {
-    phl_status status = check_tree(session, tree, error);
+    phl_status status = PHL_OK;
     size_t width = session->model->run->labels.count + 1;
     double *row = NULL, *top = NULL, *total = NULL;
     size_t n = 0;
@@ -345,10 +310,7 @@ phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits,
                                 phl_error *error)
 {
     const phl_forest *forest = session->prepared.forest;
-    phl_status status = check_tree(session, tree, error);
-    if (status == PHL_OK) {
-        status = reserve_work(session, session->n_draws, error);
-    }
+    phl_status status = reserve_work(session, session->n_draws, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -379,70 +341,7 @@ phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits,
 }
 
 /* ---------------------------------------------------------------------------------------------
- * States of one draw
- * ------------------------------------------------------------------------------------------- */
-
-phl_status phl_session_marginals(phl_session *session, size_t draw, size_t tree, double *marginals,
-                                 bool *possible, phl_error *error)
-{
-    phl_status status = check_draw(session, draw, tree, error);
-    bool fine = false;
-    if (status == PHL_OK) {
-        status = view_tree(session, draw, tree, &fine, error);
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
-    if (fine) {
-        size_t count = session->view->n * session->model->run->states;
-        memcpy(marginals, session->view->marginal, count * sizeof *marginals);
-    }
-    *possible = fine;
-    return PHL_OK;
-}
-
-phl_status phl_session_pairs(phl_session *session, size_t draw, size_t tree, double *pairs,
-                             bool *possible, phl_error *error)
-{
-    size_t c = session->model->run->states;
-    bool fine = false;
-    phl_status status = check_draw(session, draw, tree, error);
-    if (status == PHL_OK) {
-        status = view_tree(session, draw, tree, &fine, error);
-    }
-    if (status == PHL_OK && fine) {
-        memset(pairs, 0, c * c * sizeof *pairs);
-        for (size_t u = 1; status == PHL_OK && u < session->view->n; u++) {
-            status = phl_tree_pair(session->view, u, pairs + u * c * c, error);
-        }
-    }
-    if (status == PHL_OK) {
-        *possible = fine;
-    }
-    return status;
-}
-
-phl_status phl_session_decode(phl_session *session, size_t draw, size_t tree, uint32_t *states,
-                              double *log_joint, bool *possible, phl_error *error)
-{
-    const phl_upward *upward = NULL;
-    phl_status status = check_draw(session, draw, tree, error);
-    if (status == PHL_OK) {
-        status = phl_session_upward(session, draw, &upward, error);
-    }
-    if (status == PHL_OK && (session->decoder == NULL || session->decoder_draw != draw)) {
-        phl_tree_view_free(session->decoder);
-        session->decoder = NULL;
-        session->decoder_draw = draw;
-        status = phl_tree_view_create(upward, &session->decoder, error);
-    }
-    return status == PHL_OK
-               ? phl_tree_most_probable(session->decoder, tree, states, log_joint, possible, error)
-               : status;
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Labels drawn at random
+ * Labels from states
  * ------------------------------------------------------------------------------------------- */
 
 /* One of the M labels from b of a state. */
@@ -482,45 +381,4 @@ void phl_emit_labels(const phl_tree_view *view, const uint32_t *states, phl_rng 
             labels[u] = emit_label(params, states[u], rng);
         }
     }
-}
-
-phl_status phl_session_draw_labels(phl_session *session, uint64_t seed, size_t tree,
-                                   int32_t *labels, bool *possible, phl_error *error)
-{
-    phl_status status = check_tree(session, tree, error);
-    if (status == PHL_OK) {
-        status = reserve_work(session, session->n_draws, error);
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
-    if (!phl_session_weights(session, tree, session->work)) {
-        *possible = false;
-        return PHL_OK;
-    }
-    phl_rng rng;
-    phl_rng_init(&rng, seed, PHL_PURPOSE_LABELS, session->model->class_index, 0, tree);
-    size_t draw = phl_categorical_draw(&rng, session->work, session->n_draws);
-    const phl_upward *upward = NULL;
-    status = phl_session_upward(session, draw, &upward, error);
-    if (status == PHL_OK) {
-        status = phl_view_turn(&session->view, upward, error);
-    }
-    size_t n = 0;
-    if (status == PHL_OK) {
-        n = (size_t)session->view->size[session->prepared.forest->tree_root[tree]];
-        status = phl_grow(&session->states, &session->states_capacity, n, sizeof *session->states,
-                          error);
-    }
-    bool fine = false;
-    if (status == PHL_OK) {
-        status = phl_tree_draw_states(session->view, tree, &rng, session->states, &fine, error);
-    }
-    if (status == PHL_OK) {
-        if (fine) {
-            phl_emit_labels(session->view, session->states, &rng, labels);
-        }
-        *possible = fine;
-    }
-    return status;
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "phloem.h"
+#include "format/read.h"
 
 #ifndef FUZZ_FORMAT
 #error "choose a reader with -DFUZZ_FORMAT=PHL_FORMAT_..."

@@ -25,14 +25,8 @@ NO_NULL_ERROR = {
     "phl_forest_fingerprint": MEMORY,
     "phl_forest_concat": MEMORY,
     "phl_stats_compute": MEMORY,
+    "phl_source_forest": MEMORY,
     "phl_run_json": MEMORY,
-    "phl_session_score": MEMORY,
-    "phl_session_predict": MEMORY,
-    "phl_session_draw_labels": MEMORY,
-    "phl_session_surprise": MEMORY,
-    "phl_classify_evaluate": MEMORY,
-    "phl_classifier_add": MEMORY,
-    "phl_classifier_finish": MEMORY,
 }
 NO_FAILING_ALLOCATION = {
 }

@@ -21,6 +21,8 @@ static inline phl_alphabet names_of(const char *const *names, size_t n)
     return made;
 }
 
+#define SEED 20260 /* of everything that is random here */
+
 /* A run without draws over the labels a, b, c, ... (n_labels of them), one model a class or, with
  * n_classes 0, one for all. */
 static inline phl_run *empty_run(phl_kind kind, uint32_t states, uint32_t slots, size_t n_labels,
@@ -52,6 +54,109 @@ static inline void add_random_draw(phl_run *run, size_t model, uint64_t seed, ro
     add_draw(run, model,
              random_params(&rng, run->kind, false, run->states, run->slots,
                            (uint32_t)run->labels.count, run->slots, style));
+}
+
+/* ---- Runs and trees -------------------------------------------------------------------------- */
+
+static const phl_kind kinds[] = {PHL_SP, PHL_FULL, PHL_TF, PHL_TD};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* Gaps, unknown labels, a label nobody knows (z), single nodes, repeated trees, a class that no run
+ * below knows. */
+static const char *const tiny = "left\t(a (b) (c))\n"
+                                "right\t(a _ (b (c) (?)))\n"
+                                "left\t(?)\n"
+                                "right\t(b)\n"
+                                "left\t(z (a (b)) (? _ (c)))\n"
+                                "left\t(a (b) (c))\n"
+                                "other\t(c (c (c)))\n";
+
+/* Three states, two slots, labels a to c; a model for left and one for right, or one for all. */
+static inline phl_run *random_run(phl_kind kind, bool per_class, size_t draws, row_style style)
+{
+    static const char *const classes[] = {"left", "right"};
+    phl_run *run = empty_run(kind, 3, 2, 3, classes, per_class ? 2 : 0);
+    for (size_t m = 0; m < run->n_models; m++) {
+        for (size_t d = 0; d < draws; d++) {
+            add_random_draw(run, m, SEED + (uint64_t)kind, style);
+        }
+    }
+    return run;
+}
+
+/* Two draws each, in which only label `only` is possible; 3: none that has a name. */
+static inline phl_run *one_label_run(bool per_class, size_t only)
+{
+    phl_run *run = random_run(PHL_SP, per_class, 2, ROWS_PLAIN);
+    for (size_t m = 0; m < run->n_models; m++) {
+        for (size_t d = 0; d < 2; d++) {
+            phl_params *params = run->models[m].draws[d].params;
+            for (size_t i = 0; i < 12; i++) {
+                params->emission[i] = i / 3 == only ? 1.0 : 0.0;
+            }
+        }
+    }
+    return run;
+}
+
+/* ---- Tasks ----------------------------------------------------------------------------------- */
+
+static inline phl_source *source_of(const phl_forest *forest)
+{
+    phl_source *source = NULL;
+    must(phl_source_forest(forest, &source, error));
+    return source;
+}
+
+/* A phl_score_fn: scores [trees], the context, without what is about nodes. */
+static inline phl_status keep_score(const phl_tree_at *at, const phl_tree_score *score,
+                                    void *context, phl_error *error)
+{
+    (void)error;
+    phl_tree_score *scores = context;
+    scores[at->number] = *score;
+    scores[at->number].bits = scores[at->number].predictive = NULL;
+    return PHL_OK;
+}
+
+/* Scores [trees] of a forest under a run's only model. */
+static inline void score_forest(const phl_run *run, const phl_forest *forest, bool structure,
+                                phl_tree_score *scores)
+{
+    phl_source *source = source_of(forest);
+    phl_score_options options;
+    phl_score_options_init(&options);
+    options.structure = structure;
+    options.context = scores;
+    must(phl_score(run, source, &options, keep_score, error));
+    phl_source_free(source);
+}
+
+/* A phl_classify_fn: posteriors [trees][2], the context. */
+static inline phl_status keep_posterior(const phl_tree_at *at,
+                                        const phl_classified_tree *classified, void *context,
+                                        phl_error *error)
+{
+    (void)error;
+    double *row = (double *)context + 2 * at->number;
+    memcpy(row, classified->log_posterior, 2 * sizeof *row);
+    assert_true(classified->best == (row[1] > row[0] ? 1 : 0));
+    assert_true(at->class_index == classified->best);
+    return PHL_OK;
+}
+
+/* A phl_forest_fn: the blocks as one forest, **context. */
+static inline phl_status keep_forest(const phl_forest *block, void *context, phl_error *error)
+{
+    phl_forest **kept = context, *joined = NULL;
+    const phl_forest *both[2] = {*kept, block};
+    phl_status status =
+        phl_forest_concat(*kept == NULL ? both + 1 : both, *kept == NULL ? 1 : 2, &joined, error);
+    if (status == PHL_OK) {
+        phl_forest_free(*kept);
+        *kept = joined;
+    }
+    return status;
 }
 
 /* ---- Brute force ----------------------------------------------------------------------------- */
@@ -189,6 +294,13 @@ static inline double brute_shape(const phl_params *p, const listed *t)
         product /= t->leaf[u] ? 1.0 : 1.0 - none;
     }
     return product;
+}
+
+/* Sum over draws of p_d(labels) with node u set to `label`. */
+static inline double with_label(const phl_model *model, listed t, size_t u, int label)
+{
+    t.label[u] = label;
+    return brute_draws(model, &t, t.label);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "folder.h"
+#include "format/read.h"
 #include "formats.h"
 
 /* ---------------------------------------------------------------------------------------------

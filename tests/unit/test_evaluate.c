@@ -8,6 +8,7 @@
 #include "formats.h"
 #include "models.h"
 #include "task/copies.h"
+#include "task_models.h"
 
 /* ---- Folds ----------------------------------------------------------------------------------- */
 
@@ -122,33 +123,44 @@ static bool stop(void *context)
     return watched->cancel_after > 0 && watched->calls >= watched->cancel_after;
 }
 
+/* Of sp, a model for each class. */
+static phl_train_options plain_training(void)
+{
+    phl_train_options train;
+    phl_train_options_init(&train);
+    train.kind = PHL_SP;
+    train.per_class = true;
+    return train;
+}
+
 static void test_cross_validate(void **state)
 {
     (void)state;
     phl_forest *forest = symm_forest(42, 20);
     static const uint32_t states[] = {1, 3, 2};
+    phl_train_options train = plain_training();
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
-    options.train.kind = PHL_SP;
+    options.train = &train;
     struct watched watched = {0};
-    options.train.iterations = 5;
+    train.iterations = 5;
     options.states = states;
     options.n_states = 3;
     options.n_folds = 4;
     options.progress = watch;
     options.cancel = stop;
     options.context = &watched;
-    phl_cross_validation first = {0};
+    phl_cross_validation *first = NULL;
     for (int threads = 1; threads <= 3; threads++) {
-        phl_cross_validation cv = {0};
-        options.train.threads = threads;
+        phl_cross_validation *cv = NULL;
+        train.threads = threads;
         must(phl_cross_validate(forest, &options, &cv, error));
-        assert_true(cv.per_class && cv.n_folds == 4 && cv.n_choices == 3);
+        assert_true(cv->per_class && cv->n_folds == 4 && cv->n_choices == 3);
         for (size_t i = 0; i < 3; i++) {
-            const phl_choice_result *choice = &cv.choices[i];
+            const phl_choice_result *choice = &cv->choices[i];
             double accuracy[4], mean, sd;
             uint64_t trees = 0;
-            assert_true(choice->states == states[i] && choice->pooled.n == 60);
+            assert_true(choice->states == states[i] && choice->pooled->n == 60);
             for (size_t f = 0; f < 4; f++) {
                 accuracy[f] = choice->folds[f].accuracy;
                 trees += choice->folds[f].trees;
@@ -158,29 +170,30 @@ static void test_cross_validate(void **state)
             phl_mean_sd(accuracy, 4, &mean, &sd);
             assert_true(choice->accuracy_mean == mean && choice->accuracy_sd == sd);
             assert_true(trees == 60);
-            check_close(choice->pooled.accuracy, mean, 1e-12); /* folds of one size */
-            assert_true(cv.choices[cv.winner].accuracy_mean >= mean);
+            check_close(choice->pooled->best->accuracy, mean, 1e-12); /* folds of one size */
+            assert_true(cv->choices[cv->winner].accuracy_mean >= mean);
             if (threads > 1) {
-                assert_true(choice->accuracy_mean == first.choices[i].accuracy_mean &&
-                            choice->log_loss_mean == first.choices[i].log_loss_mean &&
-                            choice->log_likelihood_mean == first.choices[i].log_likelihood_mean);
+                assert_true(choice->accuracy_mean == first->choices[i].accuracy_mean &&
+                            choice->log_loss_mean == first->choices[i].log_loss_mean &&
+                            choice->log_likelihood_mean == first->choices[i].log_likelihood_mean);
             }
         }
         /* The classes differ in size: shapes alone tell them apart well. */
-        assert_true(cv.choices[cv.winner].accuracy_mean > 0.8);
+        assert_true(cv->choices[cv->winner].accuracy_mean > 0.8);
         if (threads == 1) {
             assert_true(watched.finished == 12);
             first = cv;
         } else {
-            phl_cross_validation_clear(&cv);
+            phl_cross_validation_free(cv);
         }
     }
-    phl_cross_validation_clear(&first);
+    phl_cross_validation_free(first);
+    first = NULL;
 
     watched = (struct watched){.cancel_after = 3};
     phl_error e = {0};
     assert_int_equal(phl_cross_validate(forest, &options, &first, &e), PHL_ERR_CANCELLED);
-    assert_null(first.choices);
+    assert_null(first);
     phl_forest_free(forest);
 }
 
@@ -194,19 +207,20 @@ static void test_held_out(void **state)
     for (size_t t = 0; t < 30; t++) {
         fold[t] = t % 3 == 1;
     }
+    phl_train_options train = plain_training();
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
-    options.train.kind = PHL_SP;
-    options.train.per_class = false;
-    options.train.iterations = 4;
-    options.train.states = 2;
+    options.train = &train;
+    train.per_class = false;
+    train.iterations = 4;
+    train.states = 2;
     options.fold = fold;
     options.n_folds = 2;
     options.structure = false;
-    phl_cross_validation cv = {0};
+    phl_cross_validation *cv = NULL;
     must(phl_cross_validate(forest, &options, &cv, error));
-    assert_true(!cv.per_class && cv.n_choices == 1 && cv.winner == 0);
-    assert_true(isnan(cv.choices[0].accuracy_mean) && cv.choices[0].pooled.names == NULL);
+    assert_true(!cv->per_class && cv->n_choices == 1 && cv->winner == 0);
+    assert_true(isnan(cv->choices[0].accuracy_mean) && cv->choices[0].pooled == NULL);
     size_t rest[30], test[30], n_rest = 0, n_test = 0;
     for (size_t t = 0; t < 30; t++) {
         if (fold[t] == 1) {
@@ -219,18 +233,18 @@ static void test_held_out(void **state)
     must(phl_copy_trees(forest, rest, n_rest, &train_forest, error));
     must(phl_forest_select(forest, test, n_test, &test_forest, error));
     phl_run *run = NULL;
-    must(phl_train(train_forest, &options.train, &run, error));
+    must(phl_train(train_forest, &train, &run, error));
     phl_tree_score scores[30];
-    must(phl_score(phl_run_model(run, 0), test_forest, NULL, scores, error));
+    score_forest(run, test_forest, false, scores);
     double sum = 0;
     uint64_t nodes = 0;
     for (size_t t = 0; t < n_test; t++) {
         sum += scores[t].log_likelihood;
         nodes += scores[t].nodes;
     }
-    check_close(cv.choices[0].folds[1].log_likelihood_per_node, sum / (double)nodes, 1e-13);
-    assert_true(cv.choices[0].folds[1].nodes == nodes);
-    phl_cross_validation_clear(&cv);
+    check_close(cv->choices[0].folds[1].log_likelihood_per_node, sum / (double)nodes, 1e-13);
+    assert_true(cv->choices[0].folds[1].nodes == nodes);
+    phl_cross_validation_free(cv);
     phl_run_free(run);
     phl_forest_free(train_forest);
     phl_forest_free(test_forest);
@@ -243,20 +257,21 @@ static void test_rare_class(void **state)
     (void)state;
     static const size_t sizes[3] = {4, 4, 1};
     phl_forest *forest = classed(sizes, 3);
+    phl_train_options train = plain_training();
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
-    options.train.kind = PHL_SP;
+    options.train = &train;
     options.n_folds = 3;
-    options.train.states = 1;
-    options.train.iterations = 2;
-    phl_cross_validation cv = {0};
+    train.states = 1;
+    train.iterations = 2;
+    phl_cross_validation *cv = NULL;
     must(phl_cross_validate(forest, &options, &cv, error));
-    const phl_evaluation *e = &cv.choices[0].pooled;
+    const phl_evaluation *e = cv->choices[0].pooled;
     assert_true(e->n == 9 && e->unseen == 0 && e->n_names == 3);
-    assert_true(e->measures[2].n == 1 && e->measures[2].accuracy == 0);
-    check_close(e->accuracy, 8.0 / 9, 1e-15);
-    assert_true(isfinite(e->log_loss) && isfinite(cv.choices[0].log_likelihood_mean));
-    phl_cross_validation_clear(&cv);
+    assert_true(e->best->measures[2].n == 1 && e->best->measures[2].accuracy == 0);
+    check_close(e->best->accuracy, 8.0 / 9, 1e-15);
+    assert_true(isfinite(e->log_loss) && isfinite(cv->choices[0].log_likelihood_mean));
+    phl_cross_validation_free(cv);
     phl_forest_free(forest);
 }
 
@@ -266,11 +281,12 @@ static void test_bad_options(void **state)
     static const size_t sizes[1] = {4};
     static const uint32_t outside[4] = {0, 1, 2, 0}, gap[4] = {0, 0, 0, 0}, zero[1] = {0};
     phl_forest *forest = classed(sizes, 1);
+    phl_train_options train = plain_training();
     phl_evaluate_options options;
-    phl_cross_validation cv = {0};
+    phl_cross_validation *cv = NULL;
     phl_error e = {0};
     phl_evaluate_options_init(&options);
-    options.train.kind = PHL_SP;
+    options.train = &train;
     assert_int_equal(phl_cross_validate(forest, &options, &cv, &e), PHL_ERR_ARGUMENT);
     options.n_folds = 2;
     options.fold = outside;
@@ -286,7 +302,7 @@ static void test_bad_options(void **state)
     phl_builder *builder = new_builder(false);
     forest = finish_forest(builder);
     phl_evaluate_options_init(&options);
-    options.train.kind = PHL_SP;
+    options.train = &train;
     assert_int_equal(phl_cross_validate(forest, &options, &cv, &e), PHL_ERR_EMPTY);
     phl_forest_free(forest);
 

@@ -9,6 +9,7 @@
 
 #include "failing.h"
 #include "folder.h"
+#include "format/read.h"
 #include "formats.h"
 #include "many_trees.h"
 
@@ -36,6 +37,7 @@ static const char ptb_text[] =
 
 /* What an operation works on, and what it makes. */
 struct work {
+    const char *copy; /* where do_stream writes */
     phl_format format;
     const char *text; /* read from memory ... */
     size_t size;
@@ -104,6 +106,35 @@ static phl_status do_write(void *context, phl_error *error)
     return work->path != NULL ? phl_forest_write(work->source, work->path, &options, error)
                               : phl_forest_write_memory(work->source, &options, &work->written,
                                                         &work->written_size, error);
+}
+
+/* From a source into a sink, block by block. */
+static phl_status do_stream(void *context, phl_error *error)
+{
+    struct work *work = context;
+    phl_read_options reading = read_options(PHL_FORMAT_AUTO);
+    phl_write_options writing = write_options(PHL_FORMAT_JSON);
+    phl_source *source = NULL;
+    phl_sink *sink = NULL;
+    reading.block_trees = 2;
+    phl_status status = phl_source_open(&work->path, 1, &reading, &source, error);
+    if (status == PHL_OK) {
+        status = phl_sink_open(work->copy, &writing, &sink, error);
+    }
+    for (bool more = true; status == PHL_OK && more;) {
+        const phl_forest *block = NULL;
+        status = phl_source_next(source, &block, error);
+        more = block != NULL;
+        if (status == PHL_OK && more) {
+            status = phl_sink_write(sink, block, error);
+        }
+    }
+    if (status == PHL_OK) {
+        status = phl_sink_finish(sink, error);
+    }
+    phl_sink_free(sink);
+    phl_source_free(source);
+    return status;
 }
 
 static phl_status do_concat(void *context, phl_error *error)
@@ -567,6 +598,9 @@ static void test_reading_files(void **state)
         work.path = in_folder(names[i]);
         fail_allocations(names[i], do_read, &work);
     }
+    work.path = in_folder(names[0]);
+    work.copy = in_folder("copy.jsonl");
+    fail_allocations("stream", do_stream, &work);
     phl_forest_free(forest);
 }
 

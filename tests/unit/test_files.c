@@ -141,13 +141,13 @@ static void test_listed_files(void **state)
     const char *expected[] = {paths[0], in_folder("in/a.xml"), in_folder("in/b.trees"), "-",
                               paths[3]};
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
-    phl_forest_reader *reader = NULL;
-    assert_int_equal(phl_forest_reader_create(paths, 4, &options, &reader, NULL), PHL_OK);
-    assert_int_equal(phl_forest_reader_files(reader), 5);
+    phl_source *source = NULL;
+    assert_int_equal(phl_source_open(paths, 4, &options, &source, NULL), PHL_OK);
+    assert_int_equal(phl_source_files(source), 5);
     for (size_t i = 0; i < 5; i++) {
-        assert_string_equal(phl_forest_reader_file(reader, i), expected[i]);
+        assert_string_equal(phl_source_file(source, i), expected[i]);
     }
-    phl_forest_reader_free(reader);
+    phl_source_free(source);
 }
 
 static void test_formats_by_name(void **state)

@@ -9,6 +9,23 @@
 
 enum { TREES = 400, THREADS = 3, SECONDS = 60 };
 
+static phl_status take_score(const phl_tree_at *at, const phl_tree_score *score, void *context,
+                             phl_error *error)
+{
+    (void)error;
+    if (at->number == 0) {
+        *(double *)context = score->log_likelihood;
+    }
+    return PHL_OK;
+}
+
+static phl_status take_sampled(const phl_forest *block, void *context, phl_error *error)
+{
+    (void)error;
+    *(size_t *)context += phl_forest_trees(block);
+    return PHL_OK;
+}
+
 /* Everything that runs in threads: chains, one large upward pass, scores, labels, samples. */
 static bool work(const phl_forest *forest, double *log_likelihood)
 {
@@ -27,21 +44,22 @@ static bool work(const phl_forest *forest, double *log_likelihood)
     phl_sample_options sample;
     phl_sample_options_init(&sample);
     sample.threads = THREADS;
-    sample.trees = 50;
 
-    static phl_tree_score scores[TREES];
+    score.context = log_likelihood;
+    size_t sampled = 0;
+    sample.context = &sampled;
+
     phl_run *run = NULL;
-    phl_forest *sampled = NULL;
-    bool good =
-        phl_train(forest, &train, &run, &error) == PHL_OK &&
-        phl_score(phl_run_model(run, 0), forest, &score, scores, &error) == PHL_OK &&
-        phl_sample_labels(phl_run_model(run, 0), forest, &sample, &sampled, &error) == PHL_OK;
+    phl_source *source = NULL;
+    bool good = phl_train(forest, &train, &run, &error) == PHL_OK &&
+                phl_source_forest(forest, &source, &error) == PHL_OK &&
+                phl_score(run, source, &score, take_score, &error) == PHL_OK &&
+                phl_sample(run, source, &sample, take_sampled, &error) == PHL_OK;
     if (!good) {
         (void)fprintf(stderr, "%s\n", error.message);
-    } else {
-        *log_likelihood = scores[0].log_likelihood;
     }
-    phl_forest_free(sampled);
+    good = good && sampled == TREES;
+    phl_source_free(source);
     phl_run_free(run);
     return good;
 }

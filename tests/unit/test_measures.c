@@ -15,7 +15,7 @@ static void add(phl_measures *measures, size_t truth, size_t predicted, int time
 {
     phl_item item = {truth, predicted, SIZE_MAX, 0.5, -1.0};
     for (int i = 0; i < times; i++) {
-        phl_measures_add(measures, &item);
+        phl_measures_add(measures, 0, &item);
     }
 }
 
@@ -34,34 +34,34 @@ static void test_by_hand(void **state)
     add_name(&names, "b");
     add_name(&names, "c");
     phl_measures measures;
-    phl_evaluation e = {0};
-    assert_int_equal(phl_measures_init(&measures, 3, NULL), PHL_OK);
+    phl_evaluation *e = NULL;
+    assert_int_equal(phl_measures_init(&measures, 3, 1, false, NULL), PHL_OK);
     add(&measures, 0, 0, 3);
     add(&measures, 0, 1, 1);
     add(&measures, 1, 0, 2);
     add(&measures, 1, 1, 2);
     assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
-    assert_int_equal(e.n, 8);
-    assert_int_equal(e.unseen, 0);
-    assert_int_equal(e.n_names, 3);
-    check_close(e.accuracy, 5.0 / 8, 1e-15);
-    assert_true(isnan(e.accuracy_drawn));
-    check_close(e.entropy_bits, (5 * coin(0.4) + 3 * coin(1.0 / 3)) / 8, 1e-14);
-    check_close(e.predictive_entropy_bits, 0.5, 1e-15);
-    check_close(e.log_loss, 1.0, 1e-15);
+    assert_int_equal(e->n, 8);
+    assert_int_equal(e->unseen, 0);
+    assert_int_equal(e->n_names, 3);
+    check_close(e->best->accuracy, 5.0 / 8, 1e-15);
+    assert_null(e->drawn);
+    check_close(e->best->entropy_bits, (5 * coin(0.4) + 3 * coin(1.0 / 3)) / 8, 1e-14);
+    check_close(e->predictive_entropy_bits, 0.5, 1e-15);
+    check_close(e->log_loss, 1.0, 1e-15);
     static const uint64_t expected[9] = {3, 1, 0, 2, 2, 0, 0, 0, 0};
-    assert_memory_equal(e.confusion, expected, sizeof expected);
-    assert_string_equal(e.names[1], "b");
-    assert_int_equal(e.measures[0].n, 4);
-    assert_int_equal(e.measures[0].predicted, 5);
-    check_close(e.measures[0].accuracy, 0.75, 1e-15);
-    check_close(e.measures[1].accuracy, 0.5, 1e-15);
-    check_close(e.measures[0].entropy_bits, coin(0.4), 1e-14);
-    check_close(e.measures[1].entropy_bits, coin(1.0 / 3), 1e-14);
-    assert_int_equal(e.measures[2].n, 0);
-    assert_true(isnan(e.measures[2].accuracy));
-    assert_true(e.measures[2].entropy_bits == 0.0);
-    phl_evaluation_clear(&e);
+    assert_memory_equal(e->best->counts, expected, sizeof expected);
+    assert_string_equal(e->names[1], "b");
+    assert_int_equal(e->best->measures[0].n, 4);
+    assert_int_equal(e->best->measures[0].predicted, 5);
+    check_close(e->best->measures[0].accuracy, 0.75, 1e-15);
+    check_close(e->best->measures[1].accuracy, 0.5, 1e-15);
+    check_close(e->best->measures[0].entropy_bits, coin(0.4), 1e-14);
+    check_close(e->best->measures[1].entropy_bits, coin(1.0 / 3), 1e-14);
+    assert_int_equal(e->best->measures[2].n, 0);
+    assert_true(isnan(e->best->measures[2].accuracy));
+    assert_true(e->best->measures[2].entropy_bits == 0.0);
+    phl_evaluation_free(e);
     phl_measures_clear(&measures);
     phl_alphabet_clear(&names);
 }
@@ -74,34 +74,39 @@ static void test_unseen(void **state)
     phl_alphabet names = {0};
     add_name(&names, "a");
     phl_measures measures;
-    phl_evaluation e = {0};
-    assert_int_equal(phl_measures_init(&measures, 1, NULL), PHL_OK);
+    phl_evaluation *e = NULL;
+    assert_int_equal(phl_measures_init(&measures, 1, 1, true, NULL), PHL_OK);
     phl_item known = {0, 0, 0, 0.0, log(0.5)};
     phl_item unseen = {SIZE_MAX, 0, 0, 1.0, log(0.25)};
     phl_item no_loss = {SIZE_MAX, 0, SIZE_MAX, 1.0, (double)NAN};
-    phl_measures_add(&measures, &known);
-    phl_measures_add(&measures, &unseen);
-    phl_measures_add(&measures, &no_loss);
+    phl_measures_add(&measures, 0, &known);
+    phl_measures_add(&measures, 0, &unseen);
+    phl_measures_add(&measures, 0, &no_loss);
     assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
-    assert_int_equal(e.n, 3);
-    assert_int_equal(e.unseen, 2);
-    assert_int_equal(e.n_names, 2);
-    assert_string_equal(e.names[1], PHL_UNSEEN_NAME);
+    assert_int_equal(e->n, 3);
+    assert_int_equal(e->unseen, 2);
+    assert_int_equal(e->n_names, 2);
+    assert_string_equal(e->names[1], PHL_UNSEEN_NAME);
     static const uint64_t expected[4] = {1, 0, 2, 0};
-    assert_memory_equal(e.confusion, expected, sizeof expected);
-    check_close(e.accuracy, 1.0 / 3, 1e-15);
-    check_close(e.accuracy_drawn, 0.5, 1e-15);
-    check_close(e.log_loss, (log(2.0) + log(4.0)) / 2, 1e-15);
-    check_close(e.predictive_entropy_bits, 2.0 / 3, 1e-15);
-    check_close(e.entropy_bits, coin(1.0 / 3), 1e-14);
-    assert_true(e.measures[1].accuracy == 0.0);
-    phl_evaluation_clear(&e);
+    assert_memory_equal(e->best->counts, expected, sizeof expected);
+    check_close(e->best->accuracy, 1.0 / 3, 1e-15);
+    check_close(e->drawn->accuracy, 0.5, 1e-15);
+    static const uint64_t drawn[4] = {1, 0, 1, 0};
+    assert_memory_equal(e->drawn->counts, drawn, sizeof drawn);
+    check_close(e->drawn->entropy_bits, 1.0, 1e-15);
+    assert_true(e->drawn->measures[0].accuracy == 1.0 && e->drawn->measures[1].n == 1);
+    check_close(e->log_loss, (log(2.0) + log(4.0)) / 2, 1e-15);
+    check_close(e->predictive_entropy_bits, 2.0 / 3, 1e-15);
+    check_close(e->best->entropy_bits, coin(1.0 / 3), 1e-14);
+    assert_true(e->best->measures[1].accuracy == 0.0);
+    phl_evaluation_free(e);
 
+    assert_int_equal(phl_measures_init(&measures, 1, 1, false, NULL), PHL_OK);
     phl_item impossible = {0, 0, SIZE_MAX, 0.0, -(double)INFINITY};
-    phl_measures_add(&measures, &impossible);
+    phl_measures_add(&measures, 0, &impossible);
     assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
-    assert_true(isinf(e.log_loss) && e.log_loss > 0);
-    phl_evaluation_clear(&e);
+    assert_true(isinf(e->log_loss) && e->log_loss > 0);
+    phl_evaluation_free(e);
     phl_measures_clear(&measures);
     phl_alphabet_clear(&names);
 }
@@ -111,14 +116,14 @@ static void test_empty(void **state)
     (void)state;
     phl_alphabet names = {0};
     phl_measures measures;
-    phl_evaluation e = {0};
-    assert_int_equal(phl_measures_init(&measures, 0, NULL), PHL_OK);
+    phl_evaluation *e = NULL;
+    assert_int_equal(phl_measures_init(&measures, 0, 1, false, NULL), PHL_OK);
     assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
-    assert_true(e.n == 0 && e.n_names == 0);
-    assert_true(isnan(e.accuracy) && isnan(e.entropy_bits) && isnan(e.log_loss) &&
-                isnan(e.predictive_entropy_bits) && isnan(e.accuracy_drawn));
-    phl_evaluation_clear(&e);
-    phl_evaluation_clear(&e);
+    assert_true(e->n == 0 && e->n_names == 0);
+    assert_true(isnan(e->best->accuracy) && isnan(e->best->entropy_bits) && isnan(e->log_loss) &&
+                isnan(e->predictive_entropy_bits) && e->drawn == NULL);
+    phl_evaluation_free(e);
+    phl_evaluation_free(NULL);
     phl_measures_clear(&measures);
 }
 
@@ -127,19 +132,56 @@ static void test_merge(void **state)
 {
     (void)state;
     phl_measures whole, first, second;
-    assert_int_equal(phl_measures_init(&whole, 2, NULL), PHL_OK);
-    assert_int_equal(phl_measures_init(&first, 2, NULL), PHL_OK);
-    assert_int_equal(phl_measures_init(&second, 2, NULL), PHL_OK);
+    assert_int_equal(phl_measures_init(&whole, 2, 1, false, NULL), PHL_OK);
+    assert_int_equal(phl_measures_init(&first, 2, 1, false, NULL), PHL_OK);
+    assert_int_equal(phl_measures_init(&second, 2, 1, false, NULL), PHL_OK);
     add(&whole, 0, 1, 2);
     add(&whole, SIZE_MAX, 0, 3);
     add(&first, 0, 1, 2);
     add(&second, SIZE_MAX, 0, 3);
     phl_measures_merge(&first, &second);
-    assert_memory_equal(whole.confusion, first.confusion, 6 * sizeof *whole.confusion);
-    assert_true(whole.n == first.n && whole.loss == first.loss && whole.n_loss == first.n_loss);
+    assert_memory_equal(whole.best, first.best, 9 * sizeof *whole.best);
+    const phl_measure_sums *a = &whole.parts[0], *b = &first.parts[0];
+    assert_true(a->n == b->n && a->loss == b->loss && a->n_loss == b->n_loss);
+    assert_true(a->right == b->right && a->entropy_bits == b->entropy_bits);
     phl_measures_clear(&whole);
     phl_measures_clear(&first);
     phl_measures_clear(&second);
+}
+
+/* Parts are pooled, each by its items: however they are mixed, to the bit. */
+static void test_parts(void **state)
+{
+    (void)state;
+    phl_alphabet names = {0};
+    add_name(&names, "a");
+    add_name(&names, "b");
+    phl_evaluation *e[2] = {NULL, NULL};
+    for (int mixed = 0; mixed < 2; mixed++) {
+        phl_measures measures;
+        assert_int_equal(phl_measures_init(&measures, 2, 3, false, NULL), PHL_OK);
+        for (size_t i = 0; i < 70; i++) {
+            /* 49 items of part 0 and 21 of part 2, in turn or one after the other */
+            size_t part = mixed == 1 ? (i % 10 < 7 ? 0 : 2) : (i < 49 ? 0 : 2);
+            size_t number = mixed == 1
+                                ? i / 10 * (part == 0 ? 7 : 3) + (part == 0 ? i % 10 : i % 10 - 7)
+                                : (part == 0 ? i : i - 49);
+            phl_item item = {number % 2, 0, SIZE_MAX, 0.1 * (double)number,
+                             -0.3 * (double)(number + part)};
+            phl_measures_add(&measures, part, &item);
+        }
+        assert_int_equal(phl_measures_finish(&measures, &names, &e[mixed], NULL), PHL_OK);
+    }
+    assert_true(e[0]->n == 70);
+    check_close(e[0]->best->accuracy, (25.0 + 11.0) / 70, 1e-15);
+    check_close(e[0]->predictive_entropy_bits, 0.1 * (49.0 * 24 + 21 * 10) / 70, 1e-14);
+    assert_memory_equal(&e[0]->best->accuracy, &e[1]->best->accuracy, sizeof(double));
+    assert_memory_equal(&e[0]->predictive_entropy_bits, &e[1]->predictive_entropy_bits,
+                        sizeof(double));
+    assert_memory_equal(&e[0]->log_loss, &e[1]->log_loss, sizeof(double));
+    phl_evaluation_free(e[0]);
+    phl_evaluation_free(e[1]);
+    phl_alphabet_clear(&names);
 }
 
 static void test_mean_sd(void **state)
@@ -163,6 +205,13 @@ static void test_entropy(void **state)
     assert_true(phl_entropy_bits(sure, 3) == 0.0);
     check_close(phl_entropy_bits(even, 4), 2.0, 1e-15);
     assert_true(phl_entropy_bits(NULL, 0) == 0.0);
+    const double logs[] = {log(0.5), -(double)INFINITY, log(0.25), log(0.25)};
+    check_close(phl_entropy_bits_of_logs(logs, 4), 1.5, 1e-15);
+    static const uint64_t counts[9] = {3, 1, 0, 2, 2, 0, 0, 0, 0};
+    check_close(phl_confusion_entropy(counts, 3, 0), coin(0.4), 1e-14);
+    check_close(phl_confusion_entropy(counts, 3, SIZE_MAX), (5 * coin(0.4) + 3 * coin(1.0 / 3)) / 8,
+                1e-14);
+    assert_true(isnan(phl_confusion_entropy(counts, 3, 2)));
 }
 
 int main(void)
@@ -170,7 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand), cmocka_unit_test(test_unseen),
         cmocka_unit_test(test_empty),   cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_mean_sd), cmocka_unit_test(test_entropy),
+        cmocka_unit_test(test_parts),   cmocka_unit_test(test_mean_sd),
+        cmocka_unit_test(test_entropy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,21 +43,29 @@ static void test_forests(void **state)
     (void)state;
     static const size_t beyond[] = {1000};
     static const phl_read_options unfilled = {0};
+    static const phl_write_options bare = {0};
     const char *missing[] = {in_folder("missing.trees")};
     phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
     phl_write_options express = write_options(PHL_FORMAT_CONLLU);
     phl_forest *made = NULL;
-    phl_forest_reader *reader = NULL;
+    phl_source *source = NULL;
+    phl_sink *sink = NULL;
+    const phl_forest *block = NULL;
     char *text = NULL;
     size_t size = 0;
     refused(phl_forest_select(forest, beyond, 1, &made, NULL));
     refused(phl_forest_read(missing, 1, &options, &made, NULL, NULL));
     refused(phl_forest_read_memory("(a", 2, "test", &options, &made, NULL, NULL));
-    refused(phl_forest_reader_create(missing, 1, &unfilled, &reader, NULL));
-    refused(phl_forest_reader_create_memory("(a", 2, "test", &unfilled, &reader, NULL));
-    must(phl_forest_reader_create_memory("(a", 2, "test", &options, &reader, error));
-    refused(phl_forest_reader_next(reader, 0, 0, &made, NULL));
-    phl_forest_reader_free(reader);
+    refused(phl_source_open(missing, 1, &unfilled, &source, NULL));
+    refused(phl_source_memory("(a", 2, "test", &unfilled, &source, NULL));
+    must(phl_source_memory("(a", 2, "test", &options, &source, error));
+    refused(phl_source_next(source, &block, NULL));
+    phl_source_free(source);
+    refused(phl_sink_open("a.trees", &bare, &sink, NULL));
+    must(phl_sink_open(in_folder("no/such/folder.trees"), NULL, &sink, error));
+    refused(phl_sink_write(sink, forest, NULL));
+    refused(phl_sink_finish(sink, NULL));
+    phl_sink_free(sink);
     refused(phl_forest_write(forest, in_folder("no/such/folder.trees"), NULL, NULL));
     refused(phl_forest_write_memory(forest, &express, &text, &size, NULL));
 }
@@ -90,49 +98,49 @@ static void test_training(void **state)
     refused(phl_run_save(run, in_folder("no/such/folder.run"), false, NULL));
 }
 
-static void test_sessions(void **state)
+static phl_status keep_states(const phl_tree_at *at, const phl_decoded_tree *decoded, void *context,
+                              phl_error *error)
 {
-    (void)state;
-    phl_session *session = NULL;
-    double values[64], log_joint;
-    uint32_t states[8];
-    bool possible;
-    refused(phl_session_create(phl_run_model(untrained, 0), forest, 1, &session, NULL));
-    must(phl_session_create(phl_run_model(run, 0), forest, 1, &session, error));
-    refused(phl_session_marginals(session, 1000, 0, values, &possible, NULL));
-    refused(phl_session_pairs(session, 1000, 0, values, &possible, NULL));
-    refused(phl_session_decode(session, 1000, 0, states, &log_joint, &possible, NULL));
-    phl_session_free(session);
+    (void)at;
+    (void)decoded;
+    (void)context;
+    (void)error;
+    return PHL_OK;
 }
 
 static void test_tasks(void **state)
 {
     (void)state;
-    double posterior[16];
     phl_tree_score scores[8];
-    phl_evaluation evaluation = {0};
-    phl_classifier *classifier = NULL;
+    phl_evaluation *evaluation = NULL;
     phl_forest *made = NULL;
+    phl_source *source = source_of(forest);
+    phl_score_options score;
     phl_label_options label;
+    phl_sample_options sample;
     phl_diagnose_options diagnose;
     phl_diagnosis diagnosis = {0};
     phl_evaluate_options evaluate;
-    phl_cross_validation validation = {0};
+    phl_cross_validation *validation = NULL;
+    phl_score_options_init(&score);
     phl_label_options_init(&label);
+    phl_sample_options_init(&sample);
     phl_diagnose_options_init(&diagnose);
     phl_evaluate_options_init(&evaluate);
+    score.context = scores;
+    sample.context = &made;
     label.hide = 2.0;
     diagnose.class_index = 1000;
     evaluate.n_folds = 1;
-    refused(phl_classify(run, forest, NULL, posterior, NULL));
-    refused(phl_classifier_create(run, NULL, &classifier, NULL));
-    refused(phl_score(phl_run_model(untrained, 0), forest, NULL, scores, NULL));
-    refused(phl_label(phl_run_model(run, 0), forest, &label, NULL, &evaluation, NULL));
-    refused(phl_label_forest(phl_run_model(run, 0), forest, &label, true, &made, NULL));
-    refused(phl_sample_labels(phl_run_model(untrained, 0), forest, NULL, &made, NULL));
-    refused(phl_sample_trees(phl_run_model(untrained, 0), NULL, &made, NULL, NULL));
+    refused(phl_classify(run, source, NULL, NULL, &evaluation, NULL));
+    refused(phl_score(untrained, source, &score, keep_score, NULL));
+    refused(phl_decode(untrained, source, NULL, keep_states, NULL));
+    refused(phl_label(run, source, &label, NULL, &evaluation, NULL));
+    refused(phl_sample(untrained, source, &sample, keep_forest, NULL));
+    refused(phl_sample(untrained, NULL, &sample, keep_forest, NULL));
     refused(phl_cross_validate(forest, &evaluate, &validation, NULL));
     refused(phl_diagnose(run, &diagnose, &diagnosis, NULL));
+    phl_source_free(source);
 }
 
 static void test_folds(void **state)
@@ -166,8 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_building),   cmocka_unit_test(test_forests),
         cmocka_unit_test(test_generating), cmocka_unit_test(test_training),
-        cmocka_unit_test(test_sessions),   cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_folds),
+        cmocka_unit_test(test_tasks),      cmocka_unit_test(test_folds),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

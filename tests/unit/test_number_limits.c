@@ -28,6 +28,7 @@ struct field {
 
 /* What a call works on. */
 static phl_forest *forest;
+static phl_source *source; /* the same */
 static phl_run *run, *per_class;
 static char now[200]; /* what is tried */
 static int patience;  /* asks left until a call is cancelled */
@@ -146,7 +147,8 @@ static void test_forests(void **state)
         FIELD(phl_read_options, limit),          FIELD(phl_read_options, max_nodes),
         FIELD(phl_read_options, max_children),   FIELD(phl_read_options, max_depth),
         FIELD(phl_read_options, max_attributes), FIELD(phl_read_options, max_name),
-        FIELD(phl_read_options, max_token),      FIELD(phl_read_options, max_ratio)};
+        FIELD(phl_read_options, max_token),      FIELD(phl_read_options, max_ratio),
+        FIELD(phl_read_options, block_trees),    FIELD(phl_read_options, block_size)};
     static const struct field symm[] = {FIELD(phl_symm_options, seed),
                                         FIELD(phl_symm_options, trees_per_class)};
     static const struct field documents[] = {
@@ -202,19 +204,19 @@ static void test_numbers_of_trees(void **state)
     static const size_t bounds[] = {0, 1, SIZE_MAX - 1, SIZE_MAX};
     for (size_t i = 0; i < 16; i++) {
         phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
-        phl_forest_reader *reader = NULL;
+        options.block_trees = bounds[i % 4];
+        options.block_size = bounds[i / 4];
+        phl_source *blocks = NULL;
         size_t found = 0;
-        must(phl_forest_reader_create_memory("(a)\n(b)\n(c)\n", 12, "test", &options, &reader,
-                                             error));
+        must(phl_source_memory("(a)\n(b)\n(c)\n", 12, "test", &options, &blocks, error));
         for (bool more = true; more;) {
-            phl_forest *block = NULL;
-            must(phl_forest_reader_next(reader, bounds[i % 4], bounds[i / 4], &block, error));
+            const phl_forest *block = NULL;
+            must(phl_source_next(blocks, &block, error));
             more = block != NULL;
             found += more ? phl_forest_trees(block) : 0;
-            phl_forest_free(block);
         }
         assert_int_equal(found, 3);
-        phl_forest_reader_free(reader);
+        phl_source_free(blocks);
     }
 }
 
@@ -359,11 +361,13 @@ static void test_training(void **state)
 
 static phl_status do_classify(const struct field *field, number value, phl_error *error)
 {
-    double posterior[16];
+    phl_evaluation *evaluation = NULL;
     phl_classify_options options;
     phl_classify_options_init(&options);
     put(&options, field, value);
-    return phl_classify(per_class, forest, &options, posterior, error);
+    phl_status status = phl_classify(per_class, source, &options, NULL, &evaluation, error);
+    phl_evaluation_free(evaluation);
+    return status;
 }
 
 static phl_status do_score(const struct field *field, number value, phl_error *error)
@@ -371,49 +375,76 @@ static phl_status do_score(const struct field *field, number value, phl_error *e
     phl_tree_score scores[8];
     phl_score_options options;
     phl_score_options_init(&options);
+    options.context = scores;
     put(&options, field, value);
-    return phl_score(phl_run_model(run, 0), forest, &options, scores, error);
+    return phl_score(run, source, &options, keep_score, error);
+}
+
+static phl_status keep_states(const phl_tree_at *at, const phl_decoded_tree *decoded, void *context,
+                              phl_error *error)
+{
+    (void)at;
+    (void)context;
+    (void)error;
+    assert_true(decoded->draw == 0);
+    return PHL_OK;
+}
+
+static phl_status do_decode(const struct field *field, number value, phl_error *error)
+{
+    phl_decode_options options;
+    phl_decode_options_init(&options);
+    put(&options, field, value);
+    return phl_decode(run, source, &options, keep_states, error);
 }
 
 static phl_status do_label(const struct field *field, number value, phl_error *error)
 {
-    phl_evaluation evaluation = {0};
+    phl_evaluation *evaluation = NULL;
     phl_label_options options;
     phl_label_options_init(&options);
     put(&options, field, value);
-    phl_status status =
-        phl_label(phl_run_model(run, 0), forest, &options, NULL, &evaluation, error);
-    phl_evaluation_clear(&evaluation);
+    phl_status status = phl_label(run, source, &options, NULL, &evaluation, error);
+    phl_evaluation_free(evaluation);
     return status;
+}
+
+static phl_status drop(const phl_forest *block, void *context, phl_error *error)
+{
+    (void)block;
+    (void)context;
+    (void)error;
+    return PHL_OK;
 }
 
 static phl_status do_sample(const struct field *field, number value, phl_error *error)
 {
-    phl_forest *made = NULL;
     phl_sample_options options;
     phl_sample_options_init(&options);
     options.trees = 2;
     options.threads = 1;
     options.cancel = cancel;
     put(&options, field, value);
-    phl_status status = phl_sample_trees(phl_run_model(per_class, 0), &options, &made, NULL, error);
-    phl_forest_free(made);
-    return status;
+    return phl_sample(per_class, NULL, &options, drop, error);
 }
 
 static phl_status do_evaluate(const struct field *field, number value, phl_error *error)
 {
-    phl_cross_validation result = {0};
+    phl_cross_validation *result = NULL;
+    phl_train_options how;
+    phl_train_options_init(&how);
+    how.kind = PHL_SP;
+    how.per_class = true;
+    how.states = 2;
+    how.iterations = 2;
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
-    options.train.kind = PHL_SP;
-    options.train.states = 2;
-    options.train.iterations = 2;
+    options.train = &how;
     options.n_folds = 2;
     options.cancel = cancel;
     put(&options, field, value);
     phl_status status = phl_cross_validate(forest, &options, &result, error);
-    phl_cross_validation_clear(&result);
+    phl_cross_validation_free(result);
     return status;
 }
 
@@ -433,6 +464,8 @@ static void test_use(void **state)
     (void)state;
     static const struct field classify[] = {FIELD(phl_classify_options, threads)};
     static const struct field score[] = {FIELD(phl_score_options, threads)};
+    static const struct field decode[] = {FIELD(phl_decode_options, draw),
+                                          FIELD(phl_decode_options, threads)};
     static const struct field label[] = {FIELD(phl_label_options, hide),
                                          FIELD(phl_label_options, seed),
                                          FIELD(phl_label_options, threads)};
@@ -444,6 +477,7 @@ static void test_use(void **state)
     static const struct field diagnose[] = {FIELD(phl_diagnose_options, class_index)};
     TRY(do_classify, classify);
     TRY(do_score, score);
+    TRY(do_decode, decode);
     TRY(do_label, label);
     TRY(do_sample, sample);
     TRY(do_evaluate, evaluate);
@@ -471,6 +505,7 @@ static int set_up(void **state)
 {
     static const char *const classes[] = {"left", "right"};
     forest = trees("left\t(a (b) (c))\nright\t(a _ (b (c) (?)))\nleft\t(?)\nright\t(c (c))\n");
+    source = source_of(forest);
     run = empty_run(PHL_TF, 3, 2, 3, NULL, 0);
     per_class = empty_run(PHL_SP, 3, 2, 3, classes, 2);
     add_random_draw(run, 0, 1, ROWS_PLAIN);
@@ -481,6 +516,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
+    phl_source_free(source);
     phl_forest_free(forest);
     phl_run_free(run);
     phl_run_free(per_class);

@@ -1,134 +1,285 @@
-/* test_task_blocks.c - scores and classes of trees that come in blocks: the same bits, figures and
- * notes as for one forest, whatever the blocks.
+/* test_task_blocks.c - trees that come in blocks: the same bits, figures, trees and notes from
+ * every task as for one forest, whatever the blocks.
  */
+#include "check.h"
 #include "task_models.h"
 
-#define SEED 20260
+/* Everything that a task gives, as text: numbers in all their bits. */
+typedef struct record {
+    char text[1 << 16];
+    size_t used;
+    char notes[4096];
+} record;
 
-static const phl_kind kinds[] = {PHL_SP, PHL_FULL, PHL_TF, PHL_TD};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-/* Gaps, unknown labels, a label nobody knows (z), single nodes, repeated trees. */
-static const char *const tiny = "left\t(a (b) (c))\n"
-                                "right\t(a _ (b (c) (?)))\n"
-                                "left\t(?)\n"
-                                "right\t(b)\n"
-                                "left\t(z (a (b)) (? _ (c)))\n"
-                                "left\t(a (b) (c))\n"
-                                "other\t(c (c (c)))\n";
-
-static phl_run *random_run(phl_kind kind, bool per_class, size_t draws)
+static void put(record *all, const char *what, const void *bytes, size_t size)
 {
-    static const char *const classes[] = {"left", "right"};
-    phl_run *run = empty_run(kind, 3, 2, 3, classes, per_class ? 2 : 0);
-    for (size_t m = 0; m < run->n_models; m++) {
-        for (size_t d = 0; d < draws; d++) {
-            add_random_draw(run, m, SEED + (uint64_t)kind, ROWS_PLAIN);
-        }
+    all->used += (size_t)snprintf(all->text + all->used, sizeof all->text - all->used, " %s", what);
+    for (size_t i = 0; i < size; i++) {
+        all->used += (size_t)snprintf(all->text + all->used, sizeof all->text - all->used, "%02x",
+                                      ((const unsigned char *)bytes)[i]);
     }
-    return run;
+    assert_true(all->used + 1 < sizeof all->text);
 }
 
-/* Models in which only the first label is possible. */
-static phl_run *one_label_run(void)
+static void put_tree(record *all, const phl_tree_at *at)
 {
-    phl_run *run = random_run(PHL_SP, true, 2);
-    for (size_t m = 0; m < run->n_models; m++) {
-        for (size_t d = 0; d < 2; d++) {
-            phl_params *params = run->models[m].draws[d].params;
-            for (size_t i = 0; i < 12; i++) {
-                params->emission[i] = i / 3 == 0 ? 1.0 : 0.0;
-            }
-        }
-    }
-    return run;
+    put(all, "\ntree", &at->number, sizeof at->number);
+    put(all, "class", &at->class_index, sizeof at->class_index);
+    uint64_t line = phl_tree_line(at->block, at->tree);
+    put(all, "line", &line, sizeof line);
 }
 
-/* The last note. */
 static void keep_note(const phl_error *error, void *context)
 {
-    phl_error_format(error, context, 2048);
+    record *all = context;
+    char text[2048];
+    (void)snprintf(all->notes + strlen(all->notes), sizeof all->notes - strlen(all->notes), "%s\n",
+                   phl_error_format(error, text, sizeof text));
 }
 
-/* Trees in blocks of `few` give the bits of one forest: posteriors, scores, evaluation, note. */
-static void check_in_blocks(const phl_run *run, const char *text, size_t few)
+static phl_status put_score(const phl_tree_at *at, const phl_tree_score *score, void *context,
+                            phl_error *error)
 {
-    enum { TREES = 16 };
-    phl_forest *forest = trees(text), *block = NULL;
-    size_t n = phl_forest_trees(forest), classes = phl_run_classes(run), first = 0;
-    double expected[2 * TREES], posterior[2 * TREES];
-    phl_tree_score expected_score[TREES], score[TREES];
-    char expected_note[2048] = "", found_note[2048] = "";
-    phl_evaluation expected_figures = {0}, figures = {0};
-    phl_classify_options options;
-    phl_read_options reading;
-    phl_classifier *classifier = NULL;
-    phl_forest_reader *reader = NULL;
-    phl_classify_options_init(&options);
-    phl_read_options_init(&reading);
-    options.report = keep_note;
-    options.context = expected_note;
-    must(phl_classify(run, forest, &options, expected, error));
-    must(phl_classify_evaluate(run, forest, expected, &expected_figures, error));
-    must(phl_score(&run->models[0], forest, NULL, expected_score, error));
-    options.context = found_note;
-    must(phl_classifier_create(run, &options, &classifier, error));
-    must(phl_forest_reader_create_memory(text, strlen(text), phl_tree_file(forest, 0), &reading,
-                                         &reader, error));
-    for (;;) {
-        must(phl_forest_reader_next(reader, few, 0, &block, error));
-        if (block == NULL) {
-            break;
-        }
-        must(phl_classifier_add(classifier, block, posterior + classes * first, error));
-        must(phl_score(&run->models[0], block, NULL, score + first, error));
-        first += phl_forest_trees(block);
-        phl_forest_free(block);
+    (void)error;
+    put_tree(context, at);
+    put(context, "score", &score->log_likelihood, sizeof(double));
+    put(context, "bits", score->bits, (size_t)score->nodes * sizeof(double));
+    return PHL_OK;
+}
+
+static phl_status put_states(const phl_tree_at *at, const phl_decoded_tree *decoded, void *context,
+                             phl_error *error)
+{
+    (void)error;
+    put_tree(context, at);
+    put(context, "states", decoded->best, decoded->possible ? sizeof(uint32_t) : 0);
+    put(context, "marginals", decoded->marginals, decoded->possible ? 3 * sizeof(double) : 0);
+    return PHL_OK;
+}
+
+static phl_status put_class(const phl_tree_at *at, const phl_classified_tree *classified,
+                            void *context, phl_error *error)
+{
+    (void)error;
+    put_tree(context, at);
+    put(context, "posterior", classified->log_posterior, 2 * sizeof(double));
+    return PHL_OK;
+}
+
+static phl_status put_labels(const phl_tree_at *at, const phl_labelled_tree *labelled,
+                             void *context, phl_error *error)
+{
+    (void)error;
+    put_tree(context, at);
+    put(context, "best", labelled->best, labelled->n * sizeof(int32_t));
+    put(context, "drawn", labelled->drawn, labelled->n * sizeof(int32_t));
+    put(context, "hidden", labelled->hidden, labelled->n * sizeof(bool));
+    put(context, "p", labelled->probability, 3 * labelled->n_filled * sizeof(double));
+    return PHL_OK;
+}
+
+static phl_status put_forest(const phl_forest *block, void *context, phl_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    record *all = context;
+    phl_status status = phl_forest_write_memory(block, NULL, &text, &size, error);
+    if (status == PHL_OK) {
+        assert_true(all->used + size < sizeof all->text);
+        memcpy(all->text + all->used, text, size);
+        all->used += size;
     }
-    must(phl_classifier_finish(classifier, &figures, error));
-    assert_int_equal(first, n);
-    assert_memory_equal(posterior, expected, n * classes * sizeof *posterior);
-    assert_memory_equal(score, expected_score, n * sizeof *score);
-    assert_string_equal(found_note, expected_note);
-    assert_int_equal(figures.n, expected_figures.n);
-    assert_int_equal(figures.n_names, expected_figures.n_names);
-    assert_memory_equal(&figures.log_loss, &expected_figures.log_loss, sizeof(double));
-    assert_memory_equal(&figures.predictive_entropy_bits, &expected_figures.predictive_entropy_bits,
-                        sizeof(double));
-    assert_memory_equal(figures.confusion, expected_figures.confusion,
-                        figures.n_names * figures.n_names * sizeof *figures.confusion);
-    phl_evaluation_clear(&figures);
-    phl_evaluation_clear(&expected_figures);
-    phl_classifier_free(classifier);
-    phl_forest_reader_free(reader);
+    phl_free(text);
+    return status;
+}
+
+static void put_evaluation(record *all, phl_evaluation *e)
+{
+    put(all, "\nn", &e->n, sizeof e->n);
+    put(all, "accuracy", &e->best->accuracy, sizeof(double));
+    put(all, "entropy", &e->best->entropy_bits, sizeof(double));
+    put(all, "predictive", &e->predictive_entropy_bits, sizeof(double));
+    put(all, "loss", &e->log_loss, sizeof(double));
+    put(all, "counts", e->best->counts, e->n_names * e->n_names * sizeof(uint64_t));
+    if (e->drawn != NULL) {
+        put(all, "drawn", e->drawn->counts, e->n_names * e->n_names * sizeof(uint64_t));
+    }
+    phl_evaluation_free(e);
+}
+
+/* A source of the text in blocks of `few` trees. */
+static phl_source *in_blocks(const char *text, size_t few)
+{
+    phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
+    phl_source *source = NULL;
+    options.block_trees = few;
+    must(phl_source_memory(text, strlen(text), "test", &options, &source, error));
+    return source;
+}
+
+typedef void (*task_fn)(const phl_run *run, phl_source *source, record *all);
+
+static void do_score(const phl_run *run, phl_source *source, record *all)
+{
+    phl_score_options options;
+    phl_score_options_init(&options);
+    options.every_class = options.bits = true;
+    options.report = keep_note;
+    options.context = all;
+    must(phl_score(run, source, &options, put_score, error));
+}
+
+static void do_score_own(const phl_run *run, phl_source *source, record *all)
+{
+    phl_score_options options;
+    phl_score_options_init(&options);
+    options.bits = true;
+    options.report = keep_note;
+    options.context = all;
+    must(phl_score(run, source, &options, put_score, error));
+}
+
+static void do_decode(const phl_run *run, phl_source *source, record *all)
+{
+    phl_decode_options options;
+    phl_decode_options_init(&options);
+    options.report = keep_note;
+    options.context = all;
+    must(phl_decode(run, source, &options, put_states, error));
+}
+
+static void do_classify(const phl_run *run, phl_source *source, record *all)
+{
+    phl_evaluation *evaluation = NULL;
+    phl_classify_options options;
+    phl_classify_options_init(&options);
+    options.report = keep_note;
+    options.context = all;
+    must(phl_classify(run, source, &options, put_class, &evaluation, error));
+    put_evaluation(all, evaluation);
+}
+
+static void do_label(const phl_run *run, phl_source *source, record *all)
+{
+    phl_evaluation *evaluation = NULL;
+    phl_label_options options;
+    phl_label_options_init(&options);
+    options.hide = 0.5;
+    options.report = keep_note;
+    options.context = all;
+    must(phl_label(run, source, &options, put_labels, &evaluation, error));
+    put_evaluation(all, evaluation);
+}
+
+static void do_fill(const phl_run *run, phl_source *source, record *all)
+{
+    phl_label_options options;
+    phl_label_options_init(&options);
+    options.filled = put_forest;
+    options.fill_drawn = true;
+    options.context = all;
+    must(phl_label(run, source, &options, NULL, NULL, error));
+}
+
+static void do_sample(const phl_run *run, phl_source *source, record *all)
+{
+    phl_sample_options options;
+    phl_sample_options_init(&options);
+    options.context = all;
+    must(phl_sample(run, source, &options, put_forest, error));
+}
+
+/* Trees in blocks of `few` give what one forest gives. */
+static void check_in_blocks(task_fn task, const phl_run *run, const char *text, size_t few)
+{
+    static record expected, found;
+    phl_forest *forest = trees(text);
+    phl_source *source = source_of(forest);
+    memset(&expected, 0, sizeof expected);
+    memset(&found, 0, sizeof found);
+    task(run, source, &expected);
+    phl_source_free(source);
+    source = in_blocks(text, few);
+    task(run, source, &found);
+    assert_true(expected.used > 100);
+    assert_string_equal(found.text, expected.text);
+    assert_string_equal(found.notes, expected.notes);
+    phl_source_free(source);
     phl_forest_free(forest);
 }
+
+/* Both classes, in turn, and labels nobody knows. */
+static const char *const mixed = "left\t(a (b) (c))\n"
+                                 "right\t(a _ (b (c) (?)))\n"
+                                 "left\t(?)\n"
+                                 "right\t(b)\n"
+                                 "left\t(z (a (b)) (? _ (c)))\n"
+                                 "left\t(a (b) (c))\n"
+                                 "right\t(c (y (c)))\n"
+                                 "left\t(a (?))\n";
+
+static const size_t few[] = {1, 2, 3, 7, 1000};
+enum { FEW = sizeof few / sizeof *few };
 
 static void test_blocks(void **state)
 {
     (void)state;
-    static const size_t few[] = {1, 2, 3, 7, 1000};
-    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
-        for (size_t k = 0; k < KINDS; k++) {
-            phl_run *run = random_run(kinds[k], true, 1 + k);
-            check_in_blocks(run, tiny, few[i]);
+    static const task_fn tasks[] = {do_score, do_score_own, do_decode, do_classify,
+                                    do_label, do_fill,      do_sample};
+    for (size_t i = 0; i < FEW; i++) {
+        for (size_t t = 0; t < sizeof tasks / sizeof *tasks; t++) {
+            for (size_t k = 0; k < KINDS; k++) {
+                phl_run *run = random_run(kinds[k], true, 1 + k, ROWS_PLAIN);
+                check_in_blocks(tasks[t], run, mixed, few[i]);
+                phl_run_free(run);
+            }
+            phl_run *run = one_label_run(true, 0); /* most trees have probability 0 */
+            check_in_blocks(tasks[t], run, mixed, few[i]);
             phl_run_free(run);
         }
-        phl_run *run = one_label_run(); /* most trees have probability 0 */
-        check_in_blocks(run, tiny, few[i]);
-        check_in_blocks(run, "(a)\n(a (?))\nleft\t(?)\nleft\t(a (c))\n(b)\n", few[i]);
+        phl_run *run = random_run(PHL_SP, true, 2, ROWS_PLAIN);
+        check_in_blocks(do_classify, run, tiny, few[i]); /* a class the run does not know */
+        check_in_blocks(do_score, run, "(a)\n(a (?))\nleft\t(?)\nleft\t(a (c))\n(b)\n", few[i]);
         phl_run_free(run);
     }
-    phl_classifier_free(NULL);
-    phl_run *run = random_run(PHL_SP, false, 1);
-    phl_classifier *classifier = NULL;
-    assert_int_equal(phl_classifier_create(run, NULL, &classifier, NULL), PHL_ERR_ARGUMENT);
-    assert_null(classifier);
+}
+
+/* A tree without a model ends a task behind the trees before it, whatever the blocks; so does a bad
+ * tree. */
+static void test_ends(void **state)
+{
+    (void)state;
+    static record all;
+    phl_run *run = random_run(PHL_SP, true, 1, ROWS_PLAIN);
+    phl_label_options options;
+    phl_label_options_init(&options);
+    options.context = &all;
+    for (size_t i = 0; i < FEW; i++) {
+        phl_error e = {0};
+        phl_evaluation *evaluation = NULL;
+        size_t lines = 0;
+        memset(&all, 0, sizeof all);
+        phl_source *source = in_blocks(tiny, few[i]);
+        assert_int_equal(phl_label(run, source, &options, put_labels, &evaluation, &e),
+                         PHL_ERR_CLASS);
+        assert_true(e.line == 7 && evaluation == NULL);
+        for (const char *at = all.text; (at = strstr(at, "tree")) != NULL; at++) {
+            lines++;
+        }
+        assert_int_equal(lines, 6);
+        phl_source_free(source);
+        source = in_blocks("left\t(a (?))\nleft\t(a\n", few[i]);
+        memset(&all, 0, sizeof all);
+        assert_int_equal(phl_label(run, source, &options, put_labels, &evaluation, &e),
+                         PHL_ERR_SYNTAX);
+        assert_true(e.line == 2 && strstr(all.text, "tree") != NULL);
+        phl_source_free(source);
+    }
     phl_run_free(run);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

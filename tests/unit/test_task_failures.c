@@ -7,139 +7,174 @@
 
 /* What the operations work on. */
 struct setting {
-    phl_forest *forest;
+    const char *text;
+    phl_forest *forest; /* the same */
     phl_run *run, *per_class;
 };
 
-static phl_status do_session(void *context, phl_error *error)
+static phl_status ignore_score(const phl_tree_at *at, const phl_tree_score *score, void *context,
+                               phl_error *error)
+{
+    (void)at;
+    (void)score;
+    (void)context;
+    (void)error;
+    return PHL_OK;
+}
+
+static phl_status ignore_states(const phl_tree_at *at, const phl_decoded_tree *decoded,
+                                void *context, phl_error *error)
+{
+    (void)at;
+    (void)decoded;
+    (void)context;
+    (void)error;
+    return PHL_OK;
+}
+
+static phl_status ignore_forest(const phl_forest *block, void *context, phl_error *error)
+{
+    (void)block;
+    (void)context;
+    (void)error;
+    return PHL_OK;
+}
+
+static void ignore_note(const phl_error *note, void *context)
+{
+    (void)note;
+    (void)context;
+}
+
+static phl_status do_nodes(void *context, phl_error *error)
 {
     const struct setting *setting = context;
-    phl_session *session = NULL;
-    double values[64], log_joint;
-    uint32_t states[8];
-    int32_t labels[8];
-    bool possible;
-    phl_status status =
-        phl_session_create(phl_run_model(setting->run, 0), setting->forest, 1, &session, error);
+    phl_score_options options;
+    phl_score_options_init(&options);
+    options.threads = 1;
+    options.bits = options.predictive = true;
+    options.report = ignore_note;
+    phl_source *source = NULL;
+    phl_status status = phl_source_forest(setting->forest, &source, error);
     if (status == PHL_OK) {
-        status = phl_session_score(session, 0, true, &log_joint, error);
+        status = phl_score(setting->per_class, source, &options, ignore_score, error);
     }
-    if (status == PHL_OK) {
-        status = phl_session_predict(session, 0, values, &possible, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_session_surprise(session, 1, values, &possible, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_session_marginals(session, 0, 1, values, &possible, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_session_pairs(session, 1, 0, values, &possible, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_session_decode(session, 1, 0, states, &log_joint, &possible, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_session_draw_labels(session, 1, 1, labels, &possible, error);
-    }
-    phl_session_free(session);
+    phl_source_free(source);
     return status;
 }
 
+static phl_status do_decode(void *context, phl_error *error)
+{
+    const struct setting *setting = context;
+    phl_decode_options options;
+    phl_decode_options_init(&options);
+    options.threads = 1;
+    options.pairs = options.joint = true;
+    options.report = ignore_note;
+    phl_source *source = NULL;
+    phl_status status = phl_source_forest(setting->forest, &source, error);
+    if (status == PHL_OK) {
+        status = phl_decode(setting->per_class, source, &options, ignore_states, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_decode(setting->run, source, &options, ignore_states, error);
+    }
+    phl_source_free(source);
+    return status;
+}
+
+/* Of trees that come in blocks of two. */
 static phl_status do_classify(void *context, phl_error *error)
 {
     const struct setting *setting = context;
-    double posterior[16];
+    phl_read_options reading;
+    phl_read_options_init(&reading);
+    reading.format = PHL_FORMAT_BRACKETS;
+    reading.block_trees = 2;
     phl_classify_options options;
     phl_classify_options_init(&options);
     options.threads = 1;
-    phl_evaluation evaluation = {0};
+    options.report = ignore_note;
+    phl_evaluation *evaluation = NULL;
+    phl_source *source = NULL;
     phl_status status =
-        phl_classify(setting->per_class, setting->forest, &options, posterior, error);
+        phl_source_memory(setting->text, strlen(setting->text), NULL, &reading, &source, error);
     if (status == PHL_OK) {
-        status = phl_classify_evaluate(setting->per_class, setting->forest, posterior, &evaluation,
-                                       error);
+        status = phl_classify(setting->per_class, source, &options, NULL, &evaluation, error);
     }
-    phl_evaluation_clear(&evaluation);
-    return status;
-}
-
-static phl_status do_classify_blocks(void *context, phl_error *error)
-{
-    const struct setting *setting = context;
-    double posterior[16];
-    phl_classify_options options;
-    phl_classify_options_init(&options);
-    options.threads = 1;
-    phl_evaluation evaluation = {0};
-    phl_classifier *classifier = NULL;
-    phl_status status = phl_classifier_create(setting->per_class, &options, &classifier, error);
-    for (int block = 0; status == PHL_OK && block < 2; block++) {
-        status = phl_classifier_add(classifier, setting->forest, posterior, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_classifier_finish(classifier, &evaluation, error);
-    }
-    phl_evaluation_clear(&evaluation);
-    phl_classifier_free(classifier);
+    phl_evaluation_free(evaluation);
+    phl_source_free(source);
     return status;
 }
 
 static phl_status do_score(void *context, phl_error *error)
 {
     const struct setting *setting = context;
-    phl_tree_score scores[8];
     phl_score_options options;
     phl_score_options_init(&options);
     options.structure = true;
     options.threads = 1;
-    return phl_score(phl_run_model(setting->run, 0), setting->forest, &options, scores, error);
+    phl_source *source = NULL;
+    phl_status status = phl_source_forest(setting->forest, &source, error);
+    if (status == PHL_OK) {
+        status = phl_score(setting->run, source, &options, ignore_score, error);
+    }
+    if (status == PHL_OK) {
+        options.every_class = true;
+        status = phl_score(setting->per_class, source, &options, ignore_score, error);
+    }
+    phl_source_free(source);
+    return status;
+}
+
+static phl_status label(const struct setting *setting, const phl_run *run, phl_error *error)
+{
+    phl_evaluation *evaluation = NULL;
+    phl_source *source = NULL;
+    phl_label_options options;
+    phl_label_options_init(&options);
+    options.hide = 0.5;
+    options.threads = 1;
+    options.filled = ignore_forest;
+    options.fill_drawn = true;
+    options.report = ignore_note;
+    phl_status status = phl_source_forest(setting->forest, &source, error);
+    if (status == PHL_OK) {
+        status = phl_label(run, source, &options, NULL, &evaluation, error);
+    }
+    phl_evaluation_free(evaluation);
+    phl_source_free(source);
+    return status;
 }
 
 static phl_status do_label(void *context, phl_error *error)
 {
     const struct setting *setting = context;
-    phl_evaluation evaluation = {0};
-    phl_label_options options;
-    phl_label_options_init(&options);
-    options.hide = 0.5;
-    options.threads = 1;
-    phl_status status = phl_label(phl_run_model(setting->run, 0), setting->forest, &options, NULL,
-                                  &evaluation, error);
-    phl_evaluation_clear(&evaluation);
-    return status;
+    return label(setting, setting->run, error);
 }
 
-static phl_status do_label_forest(void *context, phl_error *error)
+static phl_status do_label_classes(void *context, phl_error *error)
 {
     const struct setting *setting = context;
-    phl_forest *filled = NULL;
-    phl_label_options options;
-    phl_label_options_init(&options);
-    options.hide = 1;
-    options.threads = 1;
-    phl_status status = phl_label_forest(phl_run_model(setting->run, 0), setting->forest, &options,
-                                         true, &filled, error);
-    phl_forest_free(filled);
-    return status;
+    return label(setting, setting->per_class, error);
 }
 
 static phl_status do_sample(void *context, phl_error *error)
 {
     const struct setting *setting = context;
-    phl_forest *drawn = NULL, *grown = NULL;
+    phl_source *source = NULL;
     phl_sample_options options;
     phl_sample_options_init(&options);
     options.threads = 1;
     options.trees = 3;
-    phl_status status =
-        phl_sample_labels(phl_run_model(setting->run, 0), setting->forest, &options, &drawn, error);
+    phl_status status = phl_source_forest(setting->forest, &source, error);
     if (status == PHL_OK) {
-        status =
-            phl_sample_trees(phl_run_model(setting->per_class, 1), &options, &grown, NULL, error);
+        status = phl_sample(setting->per_class, source, &options, ignore_forest, error);
     }
-    phl_forest_free(drawn);
-    phl_forest_free(grown);
+    if (status == PHL_OK) {
+        status = phl_sample(setting->per_class, NULL, &options, ignore_forest, error);
+    }
+    phl_source_free(source);
     return status;
 }
 
@@ -156,17 +191,21 @@ static phl_status do_evaluate(void *context, phl_error *error)
 {
     const struct setting *setting = context;
     static const uint32_t states[] = {1, 2};
-    phl_cross_validation result = {0};
+    phl_cross_validation *result = NULL;
+    phl_train_options train;
+    phl_train_options_init(&train);
+    train.kind = PHL_SP;
+    train.per_class = true;
+    train.iterations = 2;
+    train.threads = 1;
     phl_evaluate_options options;
     phl_evaluate_options_init(&options);
-    options.train.kind = PHL_SP;
+    options.train = &train;
     options.n_folds = 2;
     options.states = states;
     options.n_states = 2;
-    options.train.iterations = 2;
-    options.train.threads = 1;
     phl_status status = phl_cross_validate(setting->forest, &options, &result, error);
-    phl_cross_validation_clear(&result);
+    phl_cross_validation_free(result);
     return status;
 }
 
@@ -176,21 +215,16 @@ static void test_failures(void **state)
     static const struct {
         const char *name;
         phl_status (*run)(void *context, phl_error *error);
-    } tasks[] = {{"session", do_session},
-                 {"classify", do_classify},
-                 {"classify in blocks", do_classify_blocks},
-                 {"score", do_score},
-                 {"label", do_label},
-                 {"label forest", do_label_forest},
-                 {"sample", do_sample},
-                 {"evaluate", do_evaluate},
-                 {"diagnose", do_diagnose}};
+    } tasks[] = {
+        {"score", do_score},       {"score nodes", do_nodes}, {"decode", do_decode},
+        {"classify", do_classify}, {"label", do_label},       {"label by class", do_label_classes},
+        {"sample", do_sample},     {"evaluate", do_evaluate}, {"diagnose", do_diagnose}};
     static const char *const classes[] = {"left", "right"};
     static const char *const text = "left\t(a (b) (c))\n"
                                     "right\t(a _ (b (c) (?)))\n"
                                     "left\t(?)\n"
                                     "right\t(z (c))\n";
-    struct setting setting = {.forest = trees(text)};
+    struct setting setting = {.text = text, .forest = trees(text)};
     setting.run = empty_run(PHL_TF, 3, 2, 3, NULL, 0);
     setting.per_class = empty_run(PHL_SP, 3, 2, 3, classes, 2);
     for (uint64_t d = 0; d < 2; d++) {
@@ -201,8 +235,8 @@ static void test_failures(void **state)
     /* Chains that disagree, for the diagnosis. */
     for (uint32_t i = 0; i < 40; i++) {
         phl_trace_row row = {.chain = i / 20, .iteration = i % 20, .temperature = 1.0};
-        row.log_joint = row.chain * 100.0 + i % 3;
-        row.active = row.chain;
+        row.log_joint = (double)row.chain * 100.0 + i % 3;
+        row.active = (uint32_t)row.chain;
         must(phl_run_add_trace(setting.run, &row, error));
     }
     /* Nothing in the tf model explains label a: the labelling falls back on shapes. */
