@@ -178,5 +178,5 @@ int main(int argc, char **argv)
     interrupt_install();
     int code = run_program(argc > 0 ? argc - 1 : 0, argv + 1);
     int written = terminal_finish();
-    return code == EXIT_OK ? written : code;
+    return written != EXIT_OK && (code == EXIT_OK || code == EXIT_NO) ? written : code;
 }

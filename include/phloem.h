@@ -674,6 +674,8 @@ PHL_API bool phl_run_recognise(const char *path);
 /* Refuses what is not a run, is newer than this library, or is damaged, and says which. */
 PHL_API phl_status phl_run_open(const char *path, phl_run **run, phl_error *error);
 
+/* ---- What a run is ---- */
+
 PHL_API phl_kind phl_run_kind(const phl_run *run);
 PHL_API uint32_t phl_run_states(const phl_run *run);
 PHL_API uint32_t phl_run_slots(const phl_run *run);
@@ -698,7 +700,7 @@ PHL_API const char *phl_run_meta(const phl_run *run, const char *key);
 /* Parameters to predict with, and where they come from. */
 typedef struct phl_draw {
     struct phl_params *params; /* the library's; read through its tensors */
-    uint32_t chain;            /* chain or restart */
+    size_t chain;              /* chain or restart */
     uint64_t iteration;        /* of the chain */
     double log_likelihood;     /* of the training trees */
     double log_joint;          /* Gibbs: log p(x, Q, c | lambda0); EM: the objective */
@@ -709,8 +711,8 @@ PHL_API const phl_draw *phl_model_draw(const phl_model *model, size_t draw); /* 
 /* The draw that speaks for the model where one must: the highest log p(x, Q, c | lambda0), or the
  * best objective; 0 when there is none. */
 PHL_API size_t phl_model_best_draw(const phl_model *model);
-/* Blocks k of a slot (1-based) in one draw of tf or full: 1 = the slot does not matter.  0 for
- * other models. */
+/* Blocks k of a slot in one draw of tf or full: 1 = the slot does not matter.  0 for other models.
+ */
 PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot);
 /* The posterior of k: draws [C + 2] gets for every k the number of draws in which the slot has k
  * blocks.  Returns the share of draws in which it matters, k > 1; NaN without draws. */
@@ -743,7 +745,7 @@ enum { PHL_MOVE_TYPES = 4 };
 
 /* One iteration of a chain (or restart). */
 typedef struct phl_trace_row {
-    uint32_t class_index, chain;
+    size_t class_index, chain;
     uint64_t iteration; /* iterations done before these figures; EM: 0 is the random start */
     double temperature; /* 1: none */
     double log_likelihood, log_joint; /* as in phl_draw */
@@ -761,12 +763,13 @@ PHL_API size_t phl_trace_chains(const phl_model *model);
  * each other in memory, at equal distances. */
 PHL_API const phl_trace_row *phl_trace_get(const phl_model *model, size_t chain, size_t i);
 
-/* ---- Training, in short ---- */
+/* ---- A training in short ---- */
 
 PHL_API uint64_t phl_model_trees(const phl_model *model); /* trained on */
-PHL_API double
-phl_model_log_likelihood(const phl_model *model); /* of its training trees, best draw */
+/* Of its training trees, under the best draw; 0 without draws. */
+PHL_API double phl_model_log_likelihood(const phl_model *model);
 PHL_API phl_stop_reason phl_model_stop_reason(const phl_model *model);
+/* Of every chain, or of the best restart. */
 PHL_API size_t phl_model_iterations(const phl_model *model);
 
 /* Everything as JSON (docs/run-file.md, show --json); to be released with phl_free. */
@@ -1177,7 +1180,7 @@ typedef struct phl_quantity {
 
 /* A chain of Gibbs or a restart of EM. */
 typedef struct phl_chain_diagnosis {
-    uint32_t chain;
+    size_t chain;
     uint64_t iterations; /* done */
     double log_joint,
         log_likelihood; /* after the last iteration (EM: log_joint is the objective) */

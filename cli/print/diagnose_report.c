@@ -82,7 +82,7 @@ static void print_chains(const phl_class_diagnosis *diagnosis)
     for (size_t c = 0; c < diagnosis->n_chains; c++) {
         const phl_chain_diagnosis *chain = &diagnosis->chains[c];
         char *number = cells[PHL_QUANTITIES], *mode = cells[PHL_QUANTITIES + 2];
-        snprintf(number, NUMBER_SIZE, "%" PRIu32, chain->chain);
+        snprintf(number, NUMBER_SIZE, "%zu", chain->chain);
         snprintf(mode, NUMBER_SIZE, "%" PRIu32, chain->mode);
         const char *row[] = {number,
                              number_grouped(chain->draws, cells[PHL_QUANTITIES + 1]),
@@ -125,7 +125,7 @@ static void print_restarts(const phl_class_diagnosis *diagnosis)
     table_row(&table, titles);
     for (size_t c = 0; c < diagnosis->n_chains; c++) {
         const phl_chain_diagnosis *chain = &diagnosis->chains[c];
-        snprintf(cells[0], NUMBER_SIZE, "%" PRIu32, chain->chain);
+        snprintf(cells[0], NUMBER_SIZE, "%zu", chain->chain);
         const char *row[] = {cells[0], number_grouped(chain->iterations, cells[1]),
                              figure(chain->log_joint, 8, cells[2]),
                              figure(chain->log_likelihood, 8, cells[3])};

@@ -64,7 +64,7 @@ phl_status phl_trace_order(phl_run *run, phl_error *error)
 }
 
 /* The first row at or behind a class and chain. */
-static size_t find_chain(const phl_run *run, uint32_t class_index, uint64_t chain)
+static size_t find_chain(const phl_run *run, size_t class_index, uint64_t chain)
 {
     size_t low = 0, high = run->n_trace;
     while (low < high) {

@@ -299,7 +299,7 @@ static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t
         phl_params_free(draw.params);
         return PHL_OK;
     }
-    draw.chain = (uint32_t)chain;
+    draw.chain = (size_t)chain;
     draw.iteration = (uint64_t)iteration;
     return phl_model_add_draw(&run->models[class_index], &draw, error);
 }
@@ -400,8 +400,8 @@ static phl_status read_trace_row(phl_database *database, sqlite3_stmt *select, p
     if (status != PHL_OK) {
         return status;
     }
-    made.class_index = (uint32_t)class_index;
-    made.chain = (uint32_t)chain;
+    made.class_index = (size_t)class_index;
+    made.chain = (size_t)chain;
     made.iteration = (uint64_t)iteration;
     made.active = (uint32_t)active;
     made.sum_size = (uint32_t)sum_size;

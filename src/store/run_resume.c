@@ -142,7 +142,7 @@ static phl_status restore_state(struct resumption *r, phl_train_task *task, phl_
 }
 
 /* The task that a row belongs to and that goes on from where it stood; NULL: none. */
-static phl_train_task *task_of(const phl_training *training, size_t class_index, uint32_t chain)
+static phl_train_task *task_of(const phl_training *training, size_t class_index, size_t chain)
 {
     phl_train_task *task = chain < training->n_chains
                                ? &training->tasks[class_index * training->n_chains + chain]
@@ -179,7 +179,7 @@ static phl_status restore_draws(phl_model *model, const phl_training *training, 
     for (size_t d = model->n_draws; d-- > 0;) {
         phl_train_task *task = task_of(training, class_index, model->draws[d].chain);
         if (task == NULL || task->draws_saved == task->from->kept) {
-            model->draws[d].chain = UINT32_MAX; /* no task's */
+            model->draws[d].chain = SIZE_MAX; /* no task's */
         } else {
             task->draws_saved++;
         }

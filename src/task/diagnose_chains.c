@@ -223,7 +223,7 @@ static bool same_slots(const phl_params *a, const phl_params *b)
 
 /* The kept draw of a chain whose active slots and sizes most of its kept draws share, the earliest
  * of equals; NULL without any. */
-static const phl_params *usual_draw(const phl_model *model, uint32_t chain)
+static const phl_params *usual_draw(const phl_model *model, size_t chain)
 {
     const phl_params *best = NULL;
     size_t most = 0;

@@ -107,7 +107,7 @@ static phl_status list_mode(const phl_class_diagnosis *made, uint32_t mode, phl_
     phl_status status = phl_text_append_string(text, n == 1 ? "chain" : "chains", error);
     for (size_t c = 0; status == PHL_OK && c < made->n_chains && listed < MAX_LISTED; c++) {
         if (made->chains[c].mode == mode) {
-            status = phl_text_append_format(text, error, "%s %u", listed++ > 0 ? "," : "",
+            status = phl_text_append_format(text, error, "%s %zu", listed++ > 0 ? "," : "",
                                             made->chains[c].chain);
         }
     }
@@ -320,7 +320,7 @@ static phl_status find_fall(phl_rows_of_class rows, phl_class_diagnosis *made, p
             phl_text text = {0};
             phl_status status = phl_text_append_format(
                 &text, error,
-                "the objective of restart %u fell from %.17g to %.17g at iteration %llu, "
+                "the objective of restart %zu fell from %.17g to %.17g at iteration %llu, "
                 "which EM never does",
                 row->chain, before->log_joint, row->log_joint, (unsigned long long)row->iteration);
             return add_finding(made, true, &text, status, "please report this", error);
@@ -337,7 +337,7 @@ static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
         if (!isfinite(chain->log_joint)) {
             phl_text text = {0};
             phl_status status = phl_text_append_format(
-                &text, error, "the objective of restart %u is not finite", chain->chain);
+                &text, error, "the objective of restart %zu is not finite", chain->chain);
             return add_finding(
                 made, true, &text, status,
                 "some tree may be impossible: train with " PHL_OPTION("train.smoothing") " above 0",
@@ -363,7 +363,7 @@ static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
     }
     phl_status status = phl_text_append_format(
         &text, error,
-        "restart %u of %zu is the best, with %.8g; the worst is %.3g below, %zu %s "
+        "restart %zu of %zu is the best, with %.8g; the worst is %.3g below, %zu %s "
         "within 0.01 %%",
         best->chain, made->n_chains, best->log_joint, made->spread, near, near == 1 ? "is" : "are");
     return add_finding(made, false, &text, status,

@@ -12,13 +12,22 @@
 #include "train/training.h"
 
 /* Weights multiply counts of nodes and log-likelihoods, and flow downwards divided by small norms
- * (PHL_FLOW_MAX, model/kernel.h): far below the largest double all these stay
- * finite. */
+ * (PHL_FLOW_MAX, model/kernel.h): far below the largest double all these stay finite.  They multiply
+ * probabilities, too: far above the smallest double these keep their digits. */
 static phl_status check_weights(const phl_forest *forest, phl_error *error)
 {
     double *times = NULL, nodes = 0.0;
     if (forest->tree_weight == NULL) {
         return PHL_OK;
+    }
+    for (size_t tree = 0; tree < forest->n_trees; tree++) {
+        if (forest->tree_weight[tree] < 1e-100) {
+            phl_position position = {phl_tree_file(forest, tree), phl_tree_line(forest, tree), 0};
+            return phl_raise_at(error, PHL_ERR_LIMIT, position,
+                                "multiply all weights by the same number, or leave the tree out",
+                                "the weight of tree %zu is %.3g, expected at least 1e-100", tree,
+                                forest->tree_weight[tree]);
+        }
     }
     phl_status status = phl_index_occurrences(forest, NULL, &times, error);
     if (status != PHL_OK) {

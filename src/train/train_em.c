@@ -97,7 +97,7 @@ phl_status phl_train_em_run(phl_train_task *task, phl_error *error)
         phl_params_free(params);
         return status;
     }
-    phl_draw draw = {params, (uint32_t)task->chain, result.iterations, result.log_likelihood,
+    phl_draw draw = {params, task->chain, result.iterations, result.log_likelihood,
                      result.objective};
     task->iterations = result.iterations;
     task->stop_reason = result.stop_reason;

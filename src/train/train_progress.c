@@ -112,8 +112,8 @@ static phl_status add_row(phl_train_task *task, const phl_trace_row *row, phl_er
     if (status == PHL_OK) {
         phl_trace_row *added = &task->trace[task->n_trace++];
         *added = *row;
-        added->class_index = (uint32_t)task->class_index;
-        added->chain = (uint32_t)task->chain;
+        added->class_index = task->class_index;
+        added->chain = task->chain;
     }
     return status;
 }

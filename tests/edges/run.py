@@ -49,14 +49,16 @@ class Edges:
         for text in () if good else why:
             print("# " + str(text)[:600].replace("\n", "\n# "), flush=True)
 
-    def run(self, *words, stdin=b"", stack=None, memory=None, user=None, seconds=120, stdout=None,
-            **variables):
+    def run(self, *words, stdin=b"", stack=None, memory=None, user=None, processes=None, seconds=120,
+            stdout=None, **variables):
         """Exit code (negative: signal), stdout, stderr."""
         def limits():
             if stack:
                 resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
             if memory:
                 resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            if processes:
+                resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
             if user:
                 os.setgid(user)
                 os.setuid(user)
@@ -264,7 +266,6 @@ def odd_files(edges):
                  edges.path("folder") + ": no files with trees", "stats", edges.path("folder"))
     unreadable = edges.put("unreadable.trees", b"(a)\n")
     os.chmod(unreadable, 0)
-    os.chmod(edges.folder, 0o755)
     edges.expect("a file that may not be read", 4, unreadable + ": cannot open", "stats",
                  unreadable, user=NOBODY if os.getuid() == 0 else None)
     fifo = edges.path("fifo.trees")
@@ -344,6 +345,29 @@ def folder_entries(edges):
                  code, err)
 
 
+# ---- threads -----------------------------------------------------------------------------------
+
+def threads(edges):
+    """Where threads cannot be made the work is done by those there are."""
+    trees = edges.put("threads.trees", b"".join(b"c%d\t(a%d (b%d (c%d)) (d%d (e)))\n" %
+                                                (i % 2, i % 5, i % 70, i % 300, i % 7)
+                                                for i in range(3000)))
+    run = edges.path("threads.run")
+    train = ["train", trees, "--per-class", "--model", "sp", "--states", "2", "-i", "3", "--quiet"]
+    edges.run(*train, "--restarts", "4", "-j", "1", "-o", run)
+    plain = edges.run("score", run, trees, "-j", "1")
+    user = NOBODY if os.getuid() == 0 else None
+    os.chmod(run, 0o644)
+    alone = edges.run("score", run, trees, "-j", "8", user=user, processes=1)
+    edges.report(plain[0] == 0 and alone == plain, "score without threads", alone[0], alone[2])
+    place = edges.path("threads")
+    os.mkdir(place)
+    os.chmod(place, 0o777)
+    code, _, err = edges.run(*train, "--restarts", "4", "-j", "8", "-o", place + "/t.run", user=user, processes=1)
+    shown = [edges.run("show", path, "--json")[1] for path in (run, place + "/t.run")]
+    edges.report(code == 0 and shown[0] == shown[1], "train without threads", code, err)
+
+
 # ---- outputs -----------------------------------------------------------------------------------
 
 def outputs(edges):
@@ -362,6 +386,13 @@ def outputs(edges):
                      "<stdout>: cannot write: No space left", "convert", big, "-o", "-", stdout=full)
         code, _, err = edges.run("stats", big, stdout=full)
         edges.report(code == 4 and "No space left" in err, "stats on a full disk", code, err)
+        run = edges.path("small.run")
+        few = edges.put("few.trees", b"(a (b) (c))\n(a (b))\n")
+        edges.run("train", few, "--states", "2", "-i", "4", "-o", run, "--quiet")
+        code, out, _ = edges.run("diagnose", run)
+        edges.report(code == 1 and out, "a diagnosis of trouble", code)
+        code, _, err = edges.run("diagnose", run, stdout=full)
+        edges.report(code == 4 and "No space left" in err, "a diagnosis of trouble on a full disk", code, err)
     edges.expect("a full disk as output", 4, "/dev/full: cannot write: No space left", "convert",
                  big, "--to", "brackets", "-o", "/dev/full")
     os.mkdir(edges.path("readonly"))
@@ -482,8 +513,9 @@ def main():
         print(__doc__.strip())
         return 2
     with tempfile.TemporaryDirectory(prefix="phloem-edges-") as folder:
+        os.chmod(folder, 0o755)  # for other users
         edges = Edges(os.path.abspath(sys.argv[1]), folder)
-        for part in (attacks, streams, deep_and_wide, odd_files, folder_entries, outputs):
+        for part in (attacks, streams, deep_and_wide, odd_files, folder_entries, threads, outputs):
             part(edges)
         print(f"1..{edges.number}")
     return int(edges.failed)

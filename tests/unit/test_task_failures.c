@@ -235,8 +235,8 @@ static void test_failures(void **state)
     /* Chains that disagree, for the diagnosis. */
     for (uint32_t i = 0; i < 40; i++) {
         phl_trace_row row = {.chain = i / 20, .iteration = i % 20, .temperature = 1.0};
-        row.log_joint = row.chain * 100.0 + i % 3;
-        row.active = row.chain;
+        row.log_joint = (double)row.chain * 100.0 + i % 3;
+        row.active = (uint32_t)row.chain;
         must(phl_run_add_trace(setting.run, &row, error));
     }
     /* Nothing in the tf model explains label a: the labelling falls back on shapes. */
