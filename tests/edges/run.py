@@ -129,19 +129,25 @@ def peak(edges, *words):
 def streams(edges):
     """Trees come in blocks: memory does not grow with their number, rows come as trees do."""
     run, rows = edges.path("stream.run"), edges.path("rows.tsv")
+    hidden, filled = edges.path("hidden.tsv"), edges.path("filled.trees")
     few = edges.put("few.trees", different_trees(10000))
     many = edges.put("many.trees", different_trees(80000))
     edges.run("train", "--model", "sp", "--states", "2", "--iterations", "2", "--per-class", "--quiet",
               "--limit", "1000", few, "-o", run)
     for words in (("score",), ("score", "--per-node", "--json"), ("decode",), ("classify", "-p", rows),
-                  ("classify", "--no-class")):
+                  ("classify", "--no-class"),
+                  ("label", "--hide=0.3", "-p", hidden, "--drawn", "-o", filled)):
         before, after = (peak(edges, *words, "--block", "1000", "--threads", "1", run, path)
                          for path in (few, many))
         good = before[0] == after[0] == 0 and after[1] < SLOW * (1.05 * before[1] + (1 << 20))
         edges.report(good, f"{' '.join(words[:2])}: as much memory for eight times the trees", before,
                      after)
     edges.report(sum(1 for _ in open(rows, "rb")) == 80001, "classify: a row for each tree")
-    os.unlink(rows)
+    edges.report(sum(1 for _ in open(filled, "rb")) == 80000, "label: every tree is written")
+    share = sum(1 for _ in open(hidden, "rb")) / (12 * 80000)
+    edges.report(0.295 < share < 0.305, "label: a row for each label hidden", share)
+    for path in (rows, hidden, filled):
+        os.unlink(path)
     with subprocess.Popen([edges.program, "score", "--block", "1", "--from", "brackets", run, "-"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         found = []
@@ -152,6 +158,16 @@ def streams(edges):
         running.stdin.close()
         good = running.wait(60) == 0 and [line[:1] for line in found] == [b"t", b"0", b"0", b"1", b"1"]
         edges.report(good, "score --block 1: rows come as trees do", found)
+    with subprocess.Popen([edges.program, "label", "--block", "1", "--from", "brackets", run, "-"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        found = []
+        for tree, lines in ((b"left\t(?)\n", 2), (b"right\t(b (?))\n", 1)):
+            running.stdin.write(tree)
+            running.stdin.flush()
+            found += [running.stdout.readline() for _ in range(lines)]
+        running.stdin.close()
+        good = running.wait(60) == 0 and [line[:1] for line in found] == [b"t", b"0", b"1"]
+        edges.report(good, "label --block 1: rows come as trees do", found)
     new = edges.put("new.trees", b"(a)\n")
     nowhere = edges.path("nowhere")
     edges.expect("classify: no folder for rows that wait", 4,
