@@ -181,13 +181,13 @@ def streams(edges):
                               stderr=subprocess.PIPE) as running:
             running.stdin.write(b"left\t(a)\n")
             running.stdin.flush()
-            while not any(name.startswith("rows.tsv.") for name in os.listdir(edges.folder)):
+            while not any(name.startswith(".rows.tsv.") for name in os.listdir(edges.folder)):
                 time.sleep(0.01)
             if end:
                 running.send_signal(end)
             running.stdin.write(b"left\t(a)\n" if end else b"left\t(a\n")
             out, err = running.communicate()
-        left = [name for name in os.listdir(edges.folder) if name.startswith("rows.tsv")]
+        left = [name for name in os.listdir(edges.folder) if "rows.tsv" in name]
         told = err == b"phloem: interrupted, nothing was written\n" or not end
         edges.report(running.returncode == (130 if end else 3) and not left and out == b"" and told,
                      f"classify -p: {'interrupted' if end else 'a bad tree'}, nothing is left",
