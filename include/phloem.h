@@ -917,9 +917,9 @@ typedef struct phl_confusion {
 typedef struct phl_evaluation {
     uint64_t n;
     uint64_t unseen; /* items whose truth is outside what can be predicted: always wrong */
-    size_t n_names;  /* what can be predicted, and if unseen > 0 one more, last, named "(unseen)",
-                        whose columns are 0 */
-    char **names;    /* [n_names] */
+    size_t n_names;  /* what can be predicted, and if unseen > 0 one more, last, whose columns are
+                        0 */
+    char **names;    /* [n_names]; NULL for what is unseen */
     phl_confusion *best;            /* of the most probable names */
     phl_confusion *drawn;           /* of names drawn at random; NULL: none were */
     double predictive_entropy_bits; /* mean entropy of the predictive distributions */

@@ -50,11 +50,17 @@ typedef struct ranked_name {
     size_t index;
 } ranked_name;
 
+const char *evaluation_name(const phl_evaluation *e, size_t i)
+{
+    return e->names[i] ? e->names[i] : "(unseen)";
+}
+
 static int compare_names(const void *a, const void *b)
 {
     const ranked_name *left = a, *right = b;
-    return text_compare_natural(left->evaluation->names[left->index],
-                                right->evaluation->names[right->index]);
+    int order = text_compare_natural(evaluation_name(left->evaluation, left->index),
+                                     evaluation_name(right->evaluation, right->index));
+    return order != 0 ? order : left->index < right->index ? -1 : 1;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -94,7 +100,7 @@ static void print_names(const phl_evaluation *e, const evaluation_words *words,
                                             "entropy bits", "accuracy, drawn"});
     for (size_t r = 0; r < n && r < NAMES_SHOWN; r++) {
         const phl_name_measure *m = &e->best->measures[ranks[r].index];
-        text_printable(e->names[ranks[r].index], NAME_SHOWN, name, sizeof name);
+        text_printable(evaluation_name(e, ranks[r].index), NAME_SHOWN, name, sizeof name);
         number_grouped(m->n, count);
         number_grouped(m->predicted, predicted);
         percent(m->accuracy, right);
@@ -126,12 +132,12 @@ static void print_matrix(const phl_evaluation *e, const evaluation_words *words,
     table_begin(&table, n + 1);
     row[0] = "";
     for (size_t c = 0; c < n; c++) {
-        text_printable(e->names[ranks[c].index], MATRIX_NAME, cells[c + 1], TABLE_CELL);
+        text_printable(evaluation_name(e, ranks[c].index), MATRIX_NAME, cells[c + 1], TABLE_CELL);
         row[c + 1] = cells[c + 1];
     }
     table_row(&table, row);
     for (size_t r = 0; r < n; r++) {
-        text_printable(e->names[ranks[r].index], NAME_SHOWN, cells[0], TABLE_CELL);
+        text_printable(evaluation_name(e, ranks[r].index), NAME_SHOWN, cells[0], TABLE_CELL);
         row[0] = cells[0];
         for (size_t c = 0; c < n; c++) {
             uint64_t count = e->best->counts[ranks[r].index * e->n_names + ranks[c].index];

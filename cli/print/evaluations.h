@@ -14,6 +14,8 @@ typedef struct evaluation_words {
 } evaluation_words;
 
 void evaluation_print(const phl_evaluation *evaluation, const evaluation_words *words);
+/* A name for people, "(unseen)" for what has none. */
+const char *evaluation_name(const phl_evaluation *evaluation, size_t name);
 /* One object, as documented for classify and label. */
 void evaluation_json(const phl_evaluation *evaluation);
 

@@ -49,7 +49,7 @@ void picture_confusion(FILE *file, const phl_evaluation *e, const phl_confusion 
     char name[TABLE_CELL];
     size_t longest = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t columns = text_printable(e->names[order[i]], 16, name, sizeof name);
+        size_t columns = text_printable(evaluation_name(e, order[i]), 16, name, sizeof name);
         longest = columns > longest ? columns : longest;
     }
     double names = 0.62 * size * (double)longest + 8;
@@ -64,7 +64,7 @@ void picture_confusion(FILE *file, const phl_evaluation *e, const phl_confusion 
     svg_text_upward(file, margin + 6, top + side * (double)n / 2, 12, SVG_MIDDLE, SVG_PALE, "true");
     for (size_t i = 0; i < n; i++) {
         double middle = side * ((double)i + 0.5);
-        text_printable(e->names[order[i]], 16, name, sizeof name);
+        text_printable(evaluation_name(e, order[i]), 16, name, sizeof name);
         svg_text(file, left - 8, top + middle, size, SVG_END, SVG_INK, name);
         if (longest > 3) {
             svg_text_upward(file, left + middle, top - 8, size, SVG_START, SVG_INK, name);

@@ -215,12 +215,12 @@ static void print_confusion(const outcome *o, FILE *file, bool markdown)
     size_t *order = names_in_order(e);
     sheet_begin(&s, file, markdown, n + 1);
     for (size_t j = 0; j < n; j++) {
-        text_printable(e->names[order[j]], 12, cells[j + 1], TABLE_CELL);
+        text_printable(evaluation_name(e, order[j]), 12, cells[j + 1], TABLE_CELL);
         row[j + 1] = cells[j + 1];
     }
     sheet_row(&s, row);
     for (size_t i = 0; i < n; i++) {
-        text_printable(e->names[order[i]], 24, cells[0], TABLE_CELL);
+        text_printable(evaluation_name(e, order[i]), 24, cells[0], TABLE_CELL);
         row[0] = cells[0];
         for (size_t j = 0; j < n; j++) {
             snprintf(cells[j + 1], TABLE_CELL, "%llu",

@@ -189,7 +189,7 @@ static void take_figures(const reproduction *r, const phl_evaluation *e, const p
     for (size_t row = 0; row < r->experiment->n_rows; row++) {
         rows[row] = (figure){NAN, NAN, NAN};
         for (size_t i = 0; row != row_of_all(r) && i < n; i++) {
-            if (strcmp(e->names[order[i]], row_name(r, row)) == 0) {
+            if (strcmp(evaluation_name(e, order[i]), row_name(r, row)) == 0) {
                 rows[row].accuracy = c->measures[order[i]].accuracy;
                 rows[row].entropy = phl_confusion_entropy(counts, n, i);
             }

@@ -156,11 +156,9 @@ static phl_status copy_names(const phl_alphabet *names, phl_evaluation *made, ph
     if (made->names == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (size_t i = 0; i < made->n_names; i++) {
-        bool known = i < names->count;
-        const char *name = known ? phl_alphabet_name(names, i) : PHL_UNSEEN_NAME;
-        size_t length = known ? phl_alphabet_length(names, i) : strlen(PHL_UNSEEN_NAME);
-        made->names[i] = phl_copy_text(name, length, error);
+    for (size_t i = 0; i < names->count; i++) { /* what is unseen has no name */
+        made->names[i] =
+            phl_copy_text(phl_alphabet_name(names, i), phl_alphabet_length(names, i), error);
         if (made->names[i] == NULL) {
             return PHL_ERR_MEMORY;
         }

@@ -9,8 +9,6 @@
 
 #include "forest/alphabet.h"
 
-#define PHL_UNSEEN_NAME "(unseen)"
-
 /* Sums over the items of one part. */
 typedef struct phl_measure_sums {
     bool used; /* the part takes part, items or not */
