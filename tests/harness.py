@@ -26,6 +26,7 @@ class Report:
         """One test; `why` is printed when it failed."""
         self.number += 1
         self.failed |= not good
+        what = str(what).replace("#", "")  # it would begin a directive
         print(f"{'ok' if good else 'not ok'} {self.number} - {what}", flush=True)
         for text in () if good else why:
             print("# " + str(text)[:4000].replace("\n", "\n# "), flush=True)

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 RUN = os.path.join(ROOT, "bench", "run")
 REFERENCE = os.path.join(ROOT, "bench", "upward_reference.py")
@@ -244,19 +247,16 @@ def effective_sizes_are_told_apart(place):
 
 
 def main():
-    print(f"1..{len(CASES)}")
-    failed = 0
-    for number, test in enumerate(CASES, 1):
-        name = test.__name__.replace("_", " ")
+    report = harness.Report()
+    for test in CASES:
+        fault = None
         with tempfile.TemporaryDirectory() as folder:
             try:
                 test(Place(sys.argv[1], folder))
-                print(f"ok {number} - {name}", flush=True)
-            except AssertionError as fault:
-                failed += 1
-                print(f"not ok {number} - {name}")
-                print("\n".join("# " + line for line in str(fault).splitlines()), flush=True)
-    return 1 if failed else 0
+            except AssertionError as found:
+                fault = found
+        report.line(fault is None, test.__name__.replace("_", " "), fault)
+    return report.end()
 
 
 if __name__ == "__main__":

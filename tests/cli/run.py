@@ -177,13 +177,12 @@ def main():
 
 
 def run_cases(phloem, paths, seconds, update):
-    print(f"1..{len(paths)}")
-    failed = 0
-    for number, path in enumerate(paths, 1):
+    report = harness.Report()
+    for path in paths:
         case = Case(path)
-        label = f"{number} - {case.name}: {case.title.splitlines()[0].replace('#', '')}"
+        label = f"{case.name}: {case.title.splitlines()[0]}"
         if case.missing_data():
-            print(f"ok {label} # SKIP no data ({', '.join(case.missing_data())})", flush=True)
+            report.skip(label, f"no data ({', '.join(case.missing_data())})")
             continue
         try:
             seen = case.run(phloem, seconds)
@@ -193,11 +192,8 @@ def run_cases(phloem, paths, seconds, update):
             faults = case.faults(*seen) + valgrind_faults(os.path.dirname(phloem))
         except subprocess.TimeoutExpired:
             faults = [f"not done after {seconds} s"]
-        print(f"{'not ok' if faults else 'ok'} {label}", flush=True)
-        for fault in faults:
-            failed = 1
-            print("\n".join("# " + line for line in fault.rstrip("\n").split("\n")), flush=True)
-    return failed
+        report.line(not faults, label, *(fault.rstrip("\n") for fault in faults))
+    return report.end()
 
 
 if __name__ == "__main__":

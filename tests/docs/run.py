@@ -21,6 +21,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 SECONDS = 120
 FENCE = re.compile(r"^<!-- use: (?P<use>\S+) -->$|(?:^<!-- file: (?P<file>\S+) -->\n)?"
@@ -129,19 +132,14 @@ def main():
     env.update(PATH=os.path.dirname(phloem) + ":" + env.get("PATH", "/usr/bin:/bin"),
                LD_LIBRARY_PATH=os.path.join(build, "src"), LC_ALL="C.UTF-8", COLUMNS="80", TERM="dumb",
                PKG_CONFIG_PATH=os.path.join(build, "meson-uninstalled"))
-    results = []
+    tap = harness.Report()
 
     def report(place, command, faults):
-        results.append(bool(faults))
-        title = f"{place} $ {command.splitlines()[0]}".replace("#", "")
-        print(f"{'not ok' if faults else 'ok'} {len(results)} - {title}", flush=True)
-        for line in faults:
-            print("# " + line, flush=True)
+        tap.line(not faults, f"{place} $ {command.splitlines()[0]}", *faults)
 
     for path in files:
         run_file(path, env, update, report)
-    print(f"1..{len(results)}")
-    return 1 if any(results) or not results else 0
+    return tap.end()
 
 
 if __name__ == "__main__":

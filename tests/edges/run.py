@@ -18,6 +18,9 @@ import threading
 import time
 from itertools import chain
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 HUGE = 1000000
 STACK = 256 << 10
 SLOW = float(os.environ.get("PHLOEM_TEST_SLOW", "1"))  # sanitizers: more time, more memory
@@ -28,8 +31,8 @@ class Edges:
     def __init__(self, program, folder):
         self.program = program
         self.folder = folder
-        self.number = 0
-        self.failed = False
+        self.tap = harness.Report()
+        self.report = self.tap.line
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -41,13 +44,6 @@ class Edges:
             else:
                 stream.writelines(content)
         return self.path(name)
-
-    def report(self, good, what, *why):
-        self.number += 1
-        self.failed |= not good
-        print(f"{'ok' if good else 'not ok'} {self.number} - {what}", flush=True)
-        for text in () if good else why:
-            print("# " + str(text)[:600].replace("\n", "\n# "), flush=True)
 
     def run(self, *words, stdin=b"", stack=None, memory=None, user=None, processes=None, seconds=120,
             stdout=None, **variables):
@@ -181,7 +177,9 @@ def streams(edges):
                               stderr=subprocess.PIPE) as running:
             running.stdin.write(b"left\t(a)\n")
             running.stdin.flush()
-            while not any(name.startswith(".rows.tsv.") for name in os.listdir(edges.folder)):
+            begun = time.monotonic()
+            while time.monotonic() < begun + 60 and \
+                    not any(name.startswith(".rows.tsv.") for name in os.listdir(edges.folder)):
                 time.sleep(0.01)
             if end:
                 running.send_signal(end)
@@ -533,8 +531,7 @@ def main():
         edges = Edges(os.path.abspath(sys.argv[1]), folder)
         for part in (attacks, streams, deep_and_wide, odd_files, folder_entries, threads, outputs):
             part(edges)
-        print(f"1..{edges.number}")
-    return int(edges.failed)
+        return edges.tap.end()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,9 @@ import sys
 import tempfile
 import xml.dom.minidom
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 HIDDEN = [chr(c) for first, last in (
     (0x01, 0x1F), (0x7F, 0x9F), (0x61C, 0x61C), (0x200B, 0x200B), (0x200E, 0x200F), (0x2028, 0x202E),
     (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xFFFE, 0xFFFF), (0xE0000, 0xE0001),
@@ -39,15 +42,10 @@ class Escapes:
     def __init__(self, program, folder):
         self.program = program
         self.folder = folder
-        self.number = 0
-        self.failed = False
+        self.tap = harness.Report()
 
     def report(self, fault, what):
-        self.number += 1
-        self.failed |= bool(fault)
-        print(f"{'not ok' if fault else 'ok'} {self.number} - {what}", flush=True)
-        if fault:
-            print("# " + str(fault)[:900].encode("unicode_escape").decode(), flush=True)
+        self.tap.line(not fault, what, str(fault)[:900].encode("unicode_escape").decode())
 
     def run(self, *words):
         done = subprocess.run([self.program, *words], cwd=self.folder, capture_output=True,
@@ -235,8 +233,7 @@ def main():
         try_round_trips(e, "r\u202e.run", "data.jsonl", originals)
         try_terminal(e, "data.jsonl")
         try_pictures(e, "data.jsonl")
-    print(f"1..{e.number}")
-    return 1 if e.failed else 0
+    return e.tap.end()
 
 
 if __name__ == "__main__":

@@ -13,29 +13,13 @@
 #include <string.h>
 
 #include "format/read.h"
+#include "fuzz.h"
 
 #ifndef FUZZ_FORMAT
 #error "choose a reader with -DFUZZ_FORMAT=PHL_FORMAT_..."
 #endif
 
 #define NAME "fuzz"
-
-static void stop(const char *what, const phl_error *error)
-{
-    char line[2048] = "";
-    if (error != NULL) {
-        phl_error_format(error, line, sizeof line);
-    }
-    fprintf(stderr, "fuzz: %s: %s\n", what, line);
-    abort();
-}
-
-static void must(bool good, const char *what, const phl_error *error)
-{
-    if (!good) {
-        stop(what, error);
-    }
-}
 
 /* Count what was passed over. */
 static void count(const phl_error *error, void *context)

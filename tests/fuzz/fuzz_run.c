@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "store/section.h"
 
 enum { KINDS = 6, MOST_EDITS = 6, MOST_CALLS = 40, LARGEST_FILE = 1 << 20 };
@@ -25,23 +26,6 @@ struct seeds {
     char path[64];
 };
 static struct seeds seeds;
-
-static void stop(const char *what, const phl_error *error)
-{
-    char line[2048] = "";
-    if (error != NULL) {
-        phl_error_format(error, line, sizeof line);
-    }
-    fprintf(stderr, "fuzz: %s: %s\n", what, line);
-    abort();
-}
-
-static void must(bool good, const char *what, const phl_error *error)
-{
-    if (!good) {
-        stop(what, error);
-    }
-}
 
 static bool end_soon(void *context)
 {

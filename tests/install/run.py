@@ -10,16 +10,16 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 
 def main():
     build, source = map(os.path.abspath, sys.argv[1:3])
-    results = []
+    report = harness.Report()
 
     def test(name, passed, detail=""):
-        results.append(passed)
-        print(f"{'ok' if passed else 'not ok'} {len(results)} - {name}")
-        if not passed:
-            print("# " + detail.replace("\n", "\n# "))
+        report.line(passed, name, detail)
 
     with tempfile.TemporaryDirectory() as top:
         def run(command, **environment):
@@ -58,8 +58,7 @@ def main():
             test("it has 40 lines at most", len(stream.readlines()) <= 40, "")
         pages = glob.glob(f"{top}/**/man1/phloem*.1*", recursive=True)
         test("man pages are installed", len(pages) > 5, str(pages))
-    print(f"1..{len(results)}")
-    return 0 if all(results) else 1
+    return report.end()
 
 
 sys.exit(main())

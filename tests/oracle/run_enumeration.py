@@ -24,6 +24,9 @@ import subprocess
 import sys
 from itertools import combinations, product
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from enumerate import Answer, Model, Tree, log_shape, shape_outcomes  # noqa: E402
@@ -353,12 +356,10 @@ def main():
     lines.append((code == 0 and models == options.models,
                   f"{models} models ({peppered} with zeros), {trees} trees ({impossible} impossible), "
                   f"exit code {code}", []))
-    print(f"1..{len(lines)}")
-    for number, (good, name, notes) in enumerate(lines, 1):
-        print(f"{'ok' if good else 'not ok'} {number} - {name}")
-        for note in notes:
-            print(f"#   {note}")
-    return 0 if all(good for good, _, _ in lines) else 1
+    report = harness.Report()
+    for good, name, notes in lines:
+        report.line(good, name, *notes)
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 COMPARE = os.path.join(ROOT, "tools", "compare-outputs")
 
@@ -61,15 +64,10 @@ def compare(phloem, other):
 
 
 def main():
-    phloem, number = os.path.abspath(sys.argv[1]), 0
-    print(f"1..{len(PLANTED) + 2}")
+    phloem, tap = os.path.abspath(sys.argv[1]), harness.Report()
 
     def report(name, good, output=""):
-        nonlocal number
-        number += 1
-        print(f"{'ok' if good else 'not ok'} {number} - {name}", flush=True)
-        if not good:
-            print("# " + output.replace("\n", "\n# "))
+        tap.line(good, name, output)
 
     same = compare(phloem, phloem)
     report("a program is the same as itself", same.returncode == 0, same.stdout + same.stderr)
@@ -83,7 +81,7 @@ def main():
     report("exit code 1 for differences", found.returncode == 1, found.stdout + found.stderr)
     for name, _, expected in PLANTED:
         report(name, expected in found.stdout, found.stdout + found.stderr)
-    return 0
+    return tap.end()
 
 
 if __name__ == "__main__":

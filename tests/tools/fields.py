@@ -11,6 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+
 # What no front end has words for: the size, and callbacks.
 SILENT = {"size", "progress", "report", "cancel", "context"}
 STRUCT = re.compile(r"typedef struct phl_(\w+)_options \{(.*?)\n\} phl_\1_options;", re.S)
@@ -76,12 +79,10 @@ def main():
                   if FOREIGN.search(ALLOWED.sub("", literal))]
     faults["every option or call named in the library has words"] = marks
     faults["no text of the library speaks command line"] = words
-    print(f"1..{len(faults)}")
-    for number, (what, found) in enumerate(faults.items(), 1):
-        print(f"{'not ok' if found else 'ok'} {number} - {what}")
-        for fault in found:
-            print(f"# {fault}")
-    return 1 if any(faults.values()) else 0
+    report = harness.Report()
+    for what, found in faults.items():
+        report.line(not found, what, *found)
+    return report.end()
 
 
 if __name__ == "__main__":

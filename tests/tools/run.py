@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 LAYERS = os.path.join(ROOT, "tools", "check-layers")
 HOUSE = os.path.join(ROOT, "tools", "check-house")
@@ -88,14 +91,11 @@ COUNT_CASES = [
     ("skipped as a whole", {"result": "SKIP", "stdout": "skipped: no data\n"}, ["skipped"]),
 ]
 
-results = []
+tap = harness.Report()
 
 
 def report(name, problem):
-    results.append(bool(problem))
-    print(f"{'not ok' if problem else 'ok'} {len(results)} - {name}", flush=True)
-    if problem:
-        print("\n".join("# " + line for line in problem.splitlines()))
+    tap.line(not problem, name, problem)
 
 
 def plant(folder, file, content):
@@ -204,8 +204,7 @@ def main():
     try_counting()
     try_coverage()
     try_setup()
-    print(f"1..{len(results)}")
-    return 1 if any(results) else 0
+    return tap.end()
 
 
 if __name__ == "__main__":

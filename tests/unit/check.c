@@ -136,6 +136,14 @@ double check_beta_cdf(double a, double b, double z)
 
 /* ---- Counts in bins ------------------------------------------------------------------------ */
 
+phl_rng check_stream(uint64_t seed, uint64_t purpose)
+{
+    static uint64_t item;
+    phl_rng rng;
+    phl_rng_init(&rng, seed, purpose, 1, 2, item++);
+    return rng;
+}
+
 void check_bins_continuous(check_bins *bins, check_cdf_fn cdf, const double *parameters,
                            double lowest, double highest)
 {

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
+
 /* |actual - expected| <= relative * |expected|; equal infinities pass, NaN never does. */
 #define check_close(actual, expected, relative)                                                    \
     check_close_at((actual), (expected), (relative), #actual, __FILE__, __LINE__)
@@ -55,6 +57,11 @@ typedef struct check_bins {
     int64_t outside;
     int64_t draws;
 } check_bins;
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A random stream of its own for every case of a program. */
+phl_rng check_stream(uint64_t seed, uint64_t purpose);
 
 typedef double (*check_cdf_fn)(double value, const double *parameters);
 

@@ -22,6 +22,17 @@ phl_write_options write_options(phl_format format)
     return options;
 }
 
+phl_train_options train_options(phl_kind kind, uint32_t states, size_t iterations)
+{
+    phl_train_options options;
+    phl_train_options_init(&options);
+    options.kind = kind;
+    options.states = states;
+    options.iterations = iterations;
+    options.threads = 1;
+    return options;
+}
+
 phl_forest *read_text(const phl_read_options *options, const char *text, size_t size)
 {
     phl_forest *forest = NULL;

@@ -1,4 +1,4 @@
-/* forests.h - forests made from text or by the generators, and back to text. */
+/* forests.h - forests made from text or by the generators, back to text, and the options of it. */
 #ifndef PHL_TESTS_FORESTS_H
 #define PHL_TESTS_FORESTS_H
 
@@ -7,6 +7,9 @@
 /* Defaults, but for the format. */
 phl_read_options read_options(phl_format format);
 phl_write_options write_options(phl_format format);
+
+/* Defaults, but for these and one thread. */
+phl_train_options train_options(phl_kind kind, uint32_t states, size_t iterations);
 
 /* The text reads without an error; sources are called "test". */
 phl_forest *read_text(const phl_read_options *options, const char *text, size_t size);

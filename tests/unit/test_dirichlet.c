@@ -10,19 +10,9 @@
 #include "base/sampler.h"
 #include "check.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DRAWS 1000000
 
 static uint64_t seed = 20260102;
-
-/* A stream of its own for every case. */
-static phl_rng next_stream(void)
-{
-    static uint64_t item;
-    phl_rng rng;
-    phl_rng_init(&rng, seed, 78, 1, 2, item++);
-    return rng;
-}
 
 static double gamma_cdf(double log_x, const double *parameters)
 {
@@ -35,7 +25,7 @@ static void test_gamma(void **state)
     const double shapes[] = {1e-12, 1e-8, 1e-6, 1e-4, 0.01, 0.1, 0.29, 0.3, 0.5,
                              0.9,   1,    1.5,  3,    10,   100, 1e4,  1e6, 1e8};
     for (size_t i = 0; i < COUNT(shapes); i++) {
-        phl_rng rng = next_stream();
+        phl_rng rng = check_stream(seed, 78);
         check_bins bins;
         double shape = shapes[i];
         double centre = shape > 1000 ? log(shape) : 0;
@@ -49,7 +39,7 @@ static void test_gamma(void **state)
         }
         check_bins_judge(&bins, seed, "gamma %g", shape);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 78);
     assert_true(phl_log_gamma_draw(&rng, 0) == -INFINITY);
     assert_true(isfinite(phl_log_gamma_draw(&rng, 1e-300)));
     assert_true(phl_gamma_draw(&rng, 0) == 0);
@@ -74,7 +64,7 @@ static void test_beta(void **state)
                                {0.1, 0.5},   {1, 1},     {2, 5},     {1e-8, 1e6},
                                {1e6, 1},     {1e3, 1e6}, {1e6, 1e6}, {0.01, 100}};
     for (size_t i = 0; i < COUNT(pairs); i++) {
-        phl_rng rng = next_stream();
+        phl_rng rng = check_stream(seed, 78);
         check_bins bins;
         double a = pairs[i][0];
         double b = pairs[i][1];
@@ -87,7 +77,7 @@ static void test_beta(void **state)
         }
         check_bins_judge(&bins, seed, "beta %g %g", a, b);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 78);
     check_bins bins;
     check_bins_continuous(&bins, beta_cdf, pairs[6], -50, 50);
     for (int draw = 0; draw < DRAWS; draw++) {
@@ -134,7 +124,7 @@ static void judge_dirichlet(const double *a, size_t count)
         double reach = logit_reach(pair[0], pair[1]);
         check_bins_continuous(&bins[i], beta_cdf, pair, -reach, reach);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 78);
     for (int draw = 0; draw < DRAWS; draw++) {
         double log_p[8];
         draw_log(&rng, draw % functions, a, log_a, count, log_p);
@@ -187,7 +177,7 @@ static void judge_row(const char *name, int which, const double *a, int draws)
         double reach = logit_reach(pair[0], pair[1]);
         check_bins_continuous(&bins[j], beta_cdf, pair, -reach, reach);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 78);
     for (int draw = 0; draw < draws; draw++) {
         double log_p[LONG_ROW];
         double evens[LONG_ROW / 2];
@@ -266,7 +256,7 @@ static void test_dirichlet_table(void **state)
     const double four[4] = {(1 - above) * (1 - above), above * (1 - above), above * (1 - above),
                             above * above};
     check_bins_discrete(&both, 0, four, 4, 80);
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 78);
     for (int draw = 0; draw < DRAWS / 10; draw++) {
         double p[ROWS * COLUMNS];
         phl_dirichlet_rows_draw(&rng, a, ROWS, COLUMNS, p);
@@ -307,7 +297,7 @@ static void test_dirichlet_table_ends(void **state)
             for (size_t i = 0; i < rows * columns[l]; i++) {
                 a[i] = i % 5 == 3 ? 0 : i % 11 == 0 ? 1e-5 : (double)(i % 7) + 0.4;
             }
-            phl_rng first = next_stream();
+            phl_rng first = check_stream(seed, 78);
             phl_rng second = first;
             phl_dirichlet_rows_draw(&first, a, rows, columns[l], p);
             phl_dirichlet_rows_draw(&second, a, rows, columns[l], a);
@@ -335,7 +325,7 @@ static void test_dirichlet_ends(void **state)
                 log_a[i] = log(a[i]);
             }
             for (int which = 0; which < 3; which++) {
-                phl_rng first = next_stream();
+                phl_rng first = check_stream(seed, 78);
                 phl_rng second = first;
                 double p[300];
                 double in_place[300];
@@ -362,7 +352,7 @@ static void test_dirichlet_ends(void **state)
             }
         }
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 78);
     const double zero[20] = {0};
     double p[20];
     phl_dirichlet_draw(&rng, zero, 20, p);
@@ -377,7 +367,7 @@ static void test_dirichlet_tiny(void **state)
     (void)state;
     const double log_a[4] = {-1e5, -1e5 + log(2), -INFINITY, -1e5 + log(5)};
     const double mass[4] = {1, 2, 0, 5};
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 78);
     check_bins bins;
     check_bins_discrete(&bins, 0, mass, 4, 80);
     for (int draw = 0; draw < DRAWS; draw++) {

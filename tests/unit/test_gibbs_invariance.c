@@ -223,48 +223,21 @@ static void check_setting(const char *setting, const world_prior *prior, unsigne
 static void hard(void **state)
 {
     (void)state;
-    world_prior prior = {.alpha = 1.3,
-                         .alpha0 = 1.7,
-                         .beta = 0.4,
-                         .gamma = 0.7,
-                         .delta = 0.9,
-                         .phi = 0.5,
-                         .slots_min = 0,
-                         .slots_max = 3,
-                         .core_max = 27};
+    world_prior prior = world_prior_hard(0.4);
     check_setting("hard", &prior, (1u << STEPS) - 1);
 }
 
-/* Narrow confines, and the concentrations drawn too. */
 static void confined(void **state)
 {
     (void)state;
-    world_prior prior = {.alpha = 1.3,
-                         .alpha0 = 1.7,
-                         .beta = 0.4,
-                         .gamma = 0.7,
-                         .delta = 0.9,
-                         .update_concentration = true,
-                         .phi = 0.3,
-                         .slots_min = 1,
-                         .slots_max = 2,
-                         .core_max = 8};
+    world_prior prior = world_prior_confined(0.4);
     check_setting("confined", &prior, (1u << STEPS) - 1);
 }
 
 static void soft(void **state)
 {
     (void)state;
-    world_prior prior = {.alpha = 1.3,
-                         .alpha0 = 1.7,
-                         .beta = 0.4,
-                         .gamma = 0.7,
-                         .delta = 0.9,
-                         .phi = 0.5,
-                         .slots_max = 3,
-                         .core_max = 27,
-                         .soft = true,
-                         .soft_size = {2, 1, 3}};
+    world_prior prior = world_prior_soft(0.4);
     check_setting("soft", &prior, 1u << DRAW_STATES | 1u << DRAW_PARAMETERS | 1u << ITERATION);
 }
 

@@ -11,12 +11,7 @@ static const char two_classes[] = "a\t(x (y) (z))\nb\t(x (y))\n";
 
 static phl_train_options small(void)
 {
-    phl_train_options options;
-    phl_train_options_init(&options);
-    options.states = 2;
-    options.iterations = 4;
-    options.threads = 1;
-    return options;
+    return train_options(PHL_TF, 2, 4);
 }
 
 /* Training is refused with this status and these words. */

@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "check.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MANY 4000
 #define SEED 20260103u
 

@@ -249,11 +249,8 @@ static phl_status train(phl_train_options *options, const struct field *field, n
                         phl_error *error)
 {
     phl_run *made = NULL;
-    options->states = 2;
-    options->iterations = 4;
     options->chains = options->restarts = 1;
     options->keep = 2;
-    options->threads = 1;
     options->cancel = cancel;
     put(options, field, value);
     phl_status status = phl_train(forest, options, &made, error);
@@ -266,24 +263,19 @@ static phl_status train(phl_train_options *options, const struct field *field, n
 
 static phl_status do_train_em(const struct field *field, number value, phl_error *error)
 {
-    phl_train_options options;
-    phl_train_options_init(&options);
-    options.kind = PHL_SP;
+    phl_train_options options = train_options(PHL_SP, 2, 4);
     return train(&options, field, value, error);
 }
 
 static phl_status do_train_full(const struct field *field, number value, phl_error *error)
 {
-    phl_train_options options;
-    phl_train_options_init(&options);
-    options.kind = PHL_FULL;
+    phl_train_options options = train_options(PHL_FULL, 2, 4);
     return train(&options, field, value, error);
 }
 
 static phl_status do_train_gibbs(const struct field *field, number value, phl_error *error)
 {
-    phl_train_options options;
-    phl_train_options_init(&options);
+    phl_train_options options = train_options(PHL_TF, 2, 4);
     options.soft = true;
     return train(&options, field, value, error);
 }

@@ -7,8 +7,6 @@
 #include "check.h"
 #include "reference.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void test_sums(void **state)
 {
     (void)state;

@@ -11,7 +11,6 @@
 #include "check.h"
 #include "philox_vectors.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DRAWS 1000000
 #define SEED 20260101u
 

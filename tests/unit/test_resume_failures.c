@@ -12,16 +12,11 @@
 
 static phl_train_options options_of(bool sampled)
 {
-    phl_train_options options;
-    phl_train_options_init(&options);
-    options.kind = sampled ? PHL_TF : PHL_SP;
-    options.states = 2;
-    options.iterations = 4;
+    phl_train_options options = train_options(sampled ? PHL_TF : PHL_SP, 2, 4);
     options.chains = options.restarts = 2;
     options.keep = 2;
     options.soft = sampled;
     options.tolerance = 0;
-    options.threads = 1;
     return options;
 }
 

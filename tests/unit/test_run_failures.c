@@ -45,16 +45,12 @@ static void finish_run(void *context, char *out, size_t room)
 static phl_status do_train(void *context, phl_error *error)
 {
     struct work *work = context;
-    phl_train_options options;
-    phl_train_options_init(&options);
-    options.kind = work->sampled || work->partition != NULL ? PHL_TF : PHL_SP;
+    phl_kind kind = work->sampled || work->partition != NULL ? PHL_TF : PHL_SP;
+    phl_train_options options = train_options(kind, 2, 3);
     options.partition = work->partition;
-    options.states = 2;
-    options.iterations = 3;
     options.chains = options.restarts = 2;
     options.keep = 1;
     options.per_class = true;
-    options.threads = 1;
     return phl_train(work->forest, &options, &work->made, error);
 }
 

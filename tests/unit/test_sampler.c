@@ -14,26 +14,16 @@
 #include "base/sampler.h"
 #include "check.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DRAWS 1000000
 #define HUGE_COUNT ((int64_t)1 << 62)
 
 static uint64_t seed = 20260102;
 
-/* A stream of its own for every case. */
-static phl_rng next_stream(void)
-{
-    static uint64_t item;
-    phl_rng rng;
-    phl_rng_init(&rng, seed, 77, 1, 2, item++);
-    return rng;
-}
-
 /* ---- 2. Categorical ------------------------------------------------------------------------ */
 
 static void judge_categorical(const char *name, const double *weights, size_t count)
 {
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     static check_bins plain;
     static check_bins known;
     static check_bins logs;
@@ -92,7 +82,7 @@ static void test_categorical(void **state)
     const double log_tiny[3] = {-INFINITY, -1e300, -INFINITY};
     const double nothing[2] = {0, 0};
     const double log_nothing[2] = {-INFINITY, -INFINITY};
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     for (int draw = 0; draw < 1000; draw++) {
         assert_true(phl_categorical_draw(&rng, tiny, 3) == 1);
         assert_true(phl_categorical_draw_total(&rng, tiny, 3, tiny[1]) == 1);
@@ -173,7 +163,7 @@ static double wide_cdf(double x, const double *skewness)
 
 static void judge_binomial(int64_t n, double p)
 {
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     static check_bins bins;
     double v[2] = {(double)n, p};
     double origin;
@@ -189,7 +179,7 @@ static void judge_binomial(int64_t n, double p)
 /* n beyond any table; `whole` + `part` = n p.  The last bits of the result must be random too. */
 static void judge_binomial_wide(int64_t n, double p, int64_t whole, double part)
 {
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     static check_bins bins;
     static check_bins low_bits;
     double sd = sqrt((double)n * p * (1 - p));
@@ -250,7 +240,7 @@ static void test_binomial(void **state)
     judge_binomial_wide(HUGE_COUNT - 3, 0.75, 3 * (HUGE_COUNT / 4) - 2, -0.25);
     judge_binomial_wide(HUGE_COUNT, 0x1p-20, (int64_t)1 << 42, 0);
     judge_binomial_wide(((int64_t)1 << 53) + 3, 0.25, (int64_t)1 << 51, 0.75);
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     assert_true(phl_binomial_draw(&rng, 0, 0.5) == 0);
     assert_true(phl_binomial_draw(&rng, HUGE_COUNT, 0) == 0);
     assert_true(phl_binomial_draw(&rng, HUGE_COUNT, 1) == HUGE_COUNT);
@@ -273,7 +263,7 @@ static void test_poisson(void **state)
     (void)state;
     const double means[] = {0.1, 1, 5, 9.99, 10, 10.5, 25, 1e3, 1e6, 1e9};
     for (size_t i = 0; i < COUNT(means); i++) {
-        phl_rng rng = next_stream();
+        phl_rng rng = check_stream(seed, 77);
         static check_bins bins;
         double origin;
         bins_from_ratios(&bins, poisson_ratio, &means[i], means[i], 0, 1e18, &origin);
@@ -282,7 +272,7 @@ static void test_poisson(void **state)
         }
         check_bins_judge(&bins, seed, "Poisson %g", means[i]);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     static check_bins bins;
     double skewness = 1e-9;
     check_bins_continuous(&bins, wide_cdf, &skewness, -10, 10);
@@ -302,7 +292,7 @@ static void test_negative_binomial(void **state)
     const double cases[][2] = {{1, 0.5},    {5, 0.01},  {3, 0.99},  {100, 0.9},
                                {1e6, 1e-7}, {1e6, 0.5}, {1e9, 1e-3}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        phl_rng rng = next_stream();
+        phl_rng rng = check_stream(seed, 77);
         static check_bins bins;
         double origin;
         const double *v = cases[i];
@@ -314,7 +304,7 @@ static void test_negative_binomial(void **state)
         }
         check_bins_judge(&bins, seed, "negative binomial %g %g", v[0], v[1]);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     assert_true(phl_negative_binomial_draw(&rng, 0, log(0.5)) == 0);
     assert_true(phl_negative_binomial_draw(&rng, 100, -INFINITY) == 0);
 }
@@ -342,7 +332,7 @@ static void judge_multinomial_joint(int64_t n, const double *w)
                 pow(w[2] / total, (double)c);
         }
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     check_bins_discrete(&bins, 0, mass, side * side, 400);
     for (int draw = 0; draw < DRAWS; draw++) {
         int64_t counts[3];
@@ -381,7 +371,7 @@ static void judge_multinomial_tops(size_t outcomes, int64_t n, double first, dou
     for (int i = 0; i < 2; i++) {
         bins_from_ratios(&bins[i], binomial_ratio, v[i], v[i][0] * v[i][1], 0, v[i][0], &origin[i]);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     for (int draw = 0; draw < draws; draw++) {
         int64_t counts[MOST];
         phl_multinomial_draw(&rng, n, w, outcomes, counts);
@@ -436,7 +426,7 @@ static void test_multinomial(void **state)
     judge_multinomial_margins(32, 20, DRAWS / 2);
     judge_multinomial_margins(33, 20, DRAWS / 2);
     judge_multinomial_margins(40, 1000, DRAWS / 4);
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     const double nothing[2] = {0, 0};
     int64_t counts[2] = {-1, -1};
     phl_multinomial_draw(&rng, 100, nothing, 2, counts);
@@ -464,7 +454,7 @@ static void test_multinomial(void **state)
 
 static void judge_hypergeometric(int64_t good, int64_t bad, int64_t sample)
 {
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     static check_bins bins;
     double v[3] = {(double)good, (double)bad, (double)sample};
     double origin;
@@ -518,7 +508,7 @@ static void test_hypergeometric(void **state)
     judge_hypergeometric((int64_t)1 << 34, HUGE_COUNT / 2, (int64_t)1 << 30);
 
     /* As wide as can be: N = 2^62, half good, half taken. */
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     static check_bins bins;
     static check_bins low_bits;
     double skewness = 0;
@@ -557,7 +547,7 @@ static void test_multivariate_hypergeometric(void **state)
             }
         }
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     check_bins_discrete(&bins, 0, mass, 100, 400);
     for (int draw = 0; draw < DRAWS; draw++) {
         int64_t taken[4];
@@ -613,7 +603,7 @@ static void judge_crt(int64_t n, double a, int draws)
             mass[first++] = 0;
         }
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     check_bins_discrete(&bins, (double)first, mass + first, last - first + 1, 80);
     for (int draw = 0; draw < draws; draw++) {
         int64_t tables =
@@ -656,7 +646,7 @@ static void test_crt(void **state)
     judge_crt(30000, 3000, DRAWS / 20);
     judge_crt(1000000, 1e-3, DRAWS);
     judge_crt(1000000, 1, DRAWS / 2);
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     assert_true(phl_crt_draw(&rng, 0, 1) == 0);
     assert_true(phl_crt_draw_log(&rng, 0, -1e9) == 0);
     assert_true(phl_crt_draw_log(&rng, HUGE_COUNT, -1e9) == 1);
@@ -717,7 +707,7 @@ static void judge_partition(const phl_stirling *table, size_t n, size_t k)
         mass[i] = 1;
     }
     check_bins_discrete(&bins, 0, mass, partitions, CHECK_BINS);
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     for (int draw = 0; draw < DRAWS; draw++) {
         uint32_t blocks[16];
         phl_partition_draw(&rng, table, n, k, blocks);
@@ -752,7 +742,7 @@ static void test_partition(void **state)
     for (size_t i = 0; i < 3; i++) {
         check_bins_discrete(&bins[i], 0, mass, 2, 80);
     }
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     for (int draw = 0; draw < DRAWS / 20; draw++) {
         uint32_t blocks[300];
         phl_partition_draw(&rng, &table, 300, 40, blocks);
@@ -776,7 +766,7 @@ static void test_shuffle(void **state)
     }
     check_bins bins;
     check_bins_discrete(&bins, 0, mass, 24, 80);
-    phl_rng rng = next_stream();
+    phl_rng rng = check_stream(seed, 77);
     for (int draw = 0; draw < DRAWS; draw++) {
         uint32_t items[4] = {0, 1, 2, 3};
         phl_shuffle(&rng, 4, items);

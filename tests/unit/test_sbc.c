@@ -150,32 +150,14 @@ static void calibrate(const char *name, const world_prior *prior)
 static void hard(void **state)
 {
     (void)state;
-    world_prior prior = {.alpha = 1.3,
-                         .alpha0 = 1.7,
-                         .beta = 0.8,
-                         .gamma = 0.7,
-                         .delta = 0.9,
-                         .update_concentration = true,
-                         .phi = 0.3,
-                         .slots_min = 1,
-                         .slots_max = 2,
-                         .core_max = 8};
+    world_prior prior = world_prior_confined(0.8);
     calibrate("hard", &prior);
 }
 
 static void soft(void **state)
 {
     (void)state;
-    world_prior prior = {.alpha = 1.3,
-                         .alpha0 = 1.7,
-                         .beta = 0.8,
-                         .gamma = 0.7,
-                         .delta = 0.9,
-                         .phi = 0.5,
-                         .slots_max = 3,
-                         .core_max = 27,
-                         .soft = true,
-                         .soft_size = {2, 1, 3}};
+    world_prior prior = world_prior_soft(0.8);
     calibrate("soft", &prior);
 }
 

@@ -23,14 +23,9 @@ static const struct trained trainable[] = {
 
 static phl_train_options fit_options(phl_kind kind, uint32_t states, size_t iterations)
 {
-    phl_train_options options;
-    phl_train_options_init(&options);
-    options.kind = kind;
+    phl_train_options options = train_options(kind, states, iterations);
     options.learner = PHL_LEARNER_EM;
-    options.states = states;
-    options.iterations = iterations;
     options.tolerance = 0;
-    options.threads = 1;
     return options;
 }
 
@@ -311,12 +306,8 @@ static size_t draws_with_slot(const phl_forest *forest, double support, uint32_t
 {
     phl_error error;
     phl_run *run = NULL;
-    phl_train_options options;
-    phl_train_options_init(&options);
-    options.states = 3;
-    options.iterations = 40;
+    phl_train_options options = train_options(PHL_TF, 3, 40);
     options.chains = 2;
-    options.threads = 1;
     options.slot_support = support;
     assert_int_equal(phl_train(forest, &options, &run, &error), PHL_OK);
     const phl_model *model = phl_run_model(run, 0);

@@ -26,6 +26,40 @@ size_t affordable(size_t repetitions)
     return valgrind ? repetitions / 50 + 1 : slow ? repetitions / 10 + 1 : repetitions;
 }
 
+/* ---- Priors ---------------------------------------------------------------------------------- */
+
+world_prior world_prior_hard(double beta)
+{
+    return (world_prior){.alpha = 1.3,
+                         .alpha0 = 1.7,
+                         .beta = beta,
+                         .gamma = 0.7,
+                         .delta = 0.9,
+                         .phi = 0.5,
+                         .slots_max = 3,
+                         .core_max = 27};
+}
+
+world_prior world_prior_soft(double beta)
+{
+    world_prior prior = world_prior_hard(beta);
+    static const uint32_t sizes[W_ELIGIBLE] = {2, 1, 3};
+    prior.soft = true;
+    memcpy(prior.soft_size, sizes, sizeof sizes);
+    return prior;
+}
+
+world_prior world_prior_confined(double beta)
+{
+    world_prior prior = world_prior_hard(beta);
+    prior.update_concentration = true;
+    prior.phi = 0.3;
+    prior.slots_min = 1;
+    prior.slots_max = 2;
+    prior.core_max = 8;
+    return prior;
+}
+
 /* ---- Shapes ---------------------------------------------------------------------------------- */
 
 /* Trees in a small notation: a digit is the slot of a child, then its children in brackets. */

@@ -49,6 +49,12 @@ typedef struct world_prior {
     uint32_t soft_size[W_ELIGIBLE]; /* sizes of the soft modes; 1: inactive */
 } world_prior;
 
+/* Hard partitions of any size, and soft ones of sizes 2, 1 and 3. */
+world_prior world_prior_hard(double beta);
+world_prior world_prior_soft(double beta);
+/* Narrow confines, and the concentrations drawn too. */
+world_prior world_prior_confined(double beta);
+
 typedef struct world {
     const skeleton *bones;
     world_prior prior;

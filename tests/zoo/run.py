@@ -12,6 +12,9 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = os.path.join(HERE, "files")
 EXPECTED = os.path.join(HERE, "expected.txt")
@@ -59,25 +62,20 @@ def main():
     with open(EXPECTED, encoding="utf-8") as stream:
         rows = [line.rstrip("\n").split("\t") for line in stream]
     strays = sorted(set(os.listdir(FILES)) ^ {row[0] for row in rows})
-    print(f"1..{len(rows) + 1}")
-    print(f"{'not ok' if strays else 'ok'} 1 - every file has its line and every line its file")
-    for name in strays:
-        print(f"# {name}")
-    failed = bool(strays)
-    for number, (name, options, good, bad, message) in enumerate(rows, 2):
+    report = harness.Report()
+    report.line(not strays, "every file has its line and every line its file", *strays)
+    for row in rows:
+        name, options, good, bad, message = row
         try:
             wrong, seen = faults(phloem, name, options.split(), int(good), int(bad), message)
         except subprocess.TimeoutExpired:
             wrong, seen = [f"not done after {SECONDS} s"], message
-        rows[number - 2][4] = seen
-        print(f"{'not ok' if wrong else 'ok'} {number} - {name}", flush=True)
-        for line in wrong:
-            failed = True
-            print(f"# {line}")
+        row[4] = seen
+        report.line(not wrong, name, *wrong)
     if update:
         with open(EXPECTED, "w", encoding="utf-8") as stream:
             stream.writelines("\t".join(row) + "\n" for row in rows)
-    return int(failed)
+    return report.end()
 
 
 if __name__ == "__main__":
