@@ -84,16 +84,16 @@ enum { FIXED_COLUMNS = 7 };
 static const char *const fixed_columns[FIXED_COLUMNS] = {
     "tree", "source", "node", "label", "predicted", "probability", "drawn"};
 
-static const char *run_label(const labelling *l, int32_t label)
+static const char *label_column(const phl_run *run, size_t label)
 {
-    return label < 0 ? NULL : phl_run_label_name(l->run, (size_t)label);
+    return phl_run_label_name(run, (int32_t)label);
 }
 
 /* Once, when the first row is there. */
 static void begin_rows(labelling *l)
 {
     if (!l->columns) {
-        l->columns = probability_columns(fixed_columns, FIXED_COLUMNS, l->run, phl_run_label_name,
+        l->columns = probability_columns(fixed_columns, FIXED_COLUMNS, l->run, label_column,
                                          l->n_probabilities);
         rows_begin(&l->rows, l->result.file, false, l->columns, FIXED_COLUMNS + l->n_probabilities);
     }
@@ -113,9 +113,9 @@ static void print_rows(labelling *l, const phl_tree_at *at, const phl_labelled_t
         rows_text(&l->rows, source);
         rows_count(&l->rows, u);
         rows_label(&l->rows, forest_label(at->block, t->truth[u]));
-        rows_label(&l->rows, run_label(l, t->best[u]));
+        rows_label(&l->rows, phl_run_label_name(l->run, t->best[u]));
         rows_real(&l->rows, t->best[u] < 0 ? NAN : p[t->best[u]], DIGITS_PROBABILITY);
-        rows_label(&l->rows, run_label(l, t->drawn[u]));
+        rows_label(&l->rows, phl_run_label_name(l->run, t->drawn[u]));
         for (size_t i = 0; i < l->n_probabilities; i++) {
             rows_real(&l->rows, p[i], DIGITS_PROBABILITY);
         }

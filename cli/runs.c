@@ -153,11 +153,10 @@ size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *n
                             parsed->operands[0], name);
         return SIZE_MAX;
     }
-    int found = phl_run_find_class(run, name);
-    if (found < 0) {
+    size_t found = phl_run_find_class(run, name);
+    if (found == SIZE_MAX) {
         *code = usage_error(parsed->command, "class '%s' was never trained; %s has %s", name,
                             parsed->operands[0], class_names(run, names, sizeof names));
-        return SIZE_MAX;
     }
-    return (size_t)found;
+    return found;
 }

@@ -680,13 +680,13 @@ PHL_API phl_kind phl_run_kind(const phl_run *run);
 PHL_API uint32_t phl_run_states(const phl_run *run);
 PHL_API uint32_t phl_run_slots(const phl_run *run);
 PHL_API size_t phl_run_labels(const phl_run *run);
-PHL_API const char *phl_run_label_name(const phl_run *run, size_t label);
+PHL_API const char *phl_run_label_name(const phl_run *run, int32_t label); /* NULL: none such */
 PHL_API bool phl_run_per_class(const phl_run *run);
 PHL_API size_t phl_run_classes(const phl_run *run); /* 1 if not per class */
 PHL_API const char *phl_run_class_name(const phl_run *run,
                                        size_t index); /* NULL if not per class */
 PHL_API const phl_model *phl_run_model(const phl_run *run, size_t index); /* borrowed */
-PHL_API int phl_run_find_class(const phl_run *run, const char *name);     /* or -1 */
+PHL_API size_t phl_run_find_class(const phl_run *run, const char *name);  /* SIZE_MAX: none such */
 /* The options the run was trained with, every default worked out; what it points to is the run's.
  * Those that do not shape the result (threads, callbacks, the memory limit, options of the other
  * learner) have their defaults.  NULL when the run does not say, or not in terms known here. */

@@ -180,7 +180,7 @@ typedef void (*name_fn)(const shown_draw *shown, size_t number, char *buffer, si
 
 static void name_label(const shown_draw *shown, size_t number, char *buffer, size_t size)
 {
-    text_printable(phl_run_label_name(shown->run, number), 30, buffer, size);
+    text_printable(phl_run_label_name(shown->run, (int32_t)number), 30, buffer, size);
 }
 
 static void name_state(const shown_draw *shown, size_t number, char *buffer, size_t size)

@@ -135,17 +135,12 @@ typedef struct label_test {
     row_writer rows;
 } label_test;
 
-static const char *name_of(const label_test *t, int32_t label)
-{
-    return label < 0 ? NULL : phl_run_label_name(t->run, (size_t)label);
-}
-
 /* Drawn labels of the tree in the picture are kept. */
 static void keep_drawn(label_test *t, const phl_labelled_tree *tree)
 {
     t->o->drawn = terminal_allocate(tree->n + 1, sizeof *t->o->drawn); /* ends with NULL */
     for (size_t u = 0; u < tree->n; u++) {
-        const char *name = name_of(t, tree->drawn[u]);
+        const char *name = phl_run_label_name(t->run, tree->drawn[u]);
         t->o->drawn[u] = text_format("%s", name ? name : "");
     }
 }
@@ -167,9 +162,9 @@ static phl_status take_tree(const phl_tree_at *at, const phl_labelled_tree *tree
         rows_text(&t->rows, source);
         rows_count(&t->rows, u);
         rows_label(&t->rows, forest_label(at->block, tree->truth[u]));
-        rows_label(&t->rows, name_of(t, tree->best[u]));
+        rows_label(&t->rows, phl_run_label_name(t->run, tree->best[u]));
         rows_real(&t->rows, tree->best[u] < 0 ? NAN : p[tree->best[u]], DIGITS_PROBABILITY);
-        rows_label(&t->rows, name_of(t, tree->drawn[u]));
+        rows_label(&t->rows, phl_run_label_name(t->run, tree->drawn[u]));
     }
     if (at->number == t->r->picture) {
         keep_drawn(t, tree);

@@ -207,9 +207,10 @@ size_t phl_run_labels(const phl_run *run)
     return run->labels.count;
 }
 
-const char *phl_run_label_name(const phl_run *run, size_t label)
+const char *phl_run_label_name(const phl_run *run, int32_t label)
 {
-    return label < run->labels.count ? phl_alphabet_name(&run->labels, label) : NULL;
+    bool known = label >= 0 && (size_t)label < run->labels.count;
+    return known ? phl_alphabet_name(&run->labels, (size_t)label) : NULL;
 }
 
 bool phl_run_per_class(const phl_run *run)
@@ -232,7 +233,8 @@ const phl_model *phl_run_model(const phl_run *run, size_t index)
     return index < run->n_models ? &run->models[index] : NULL;
 }
 
-int phl_run_find_class(const phl_run *run, const char *name)
+size_t phl_run_find_class(const phl_run *run, const char *name)
 {
-    return phl_alphabet_find(&run->classes, name, strlen(name));
+    int32_t found = phl_alphabet_find(&run->classes, name, strlen(name));
+    return found < 0 ? SIZE_MAX : (size_t)found;
 }

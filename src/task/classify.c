@@ -82,14 +82,14 @@ struct classifying {
     phl_measures *measures;         /* NULL: not wanted */
 };
 
-phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, int32_t truth)
+phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, size_t truth)
 {
     return (phl_item){
-        .truth = truth < 0 ? SIZE_MAX : (size_t)truth,
+        .truth = truth,
         .predicted = classified->best,
         .drawn = SIZE_MAX,
         .entropy_bits = phl_entropy_bits_of_logs(classified->log_posterior, n),
-        .log_p = truth < 0 ? (double)NAN : classified->log_posterior[truth],
+        .log_p = truth == SIZE_MAX ? (double)NAN : classified->log_posterior[truth],
     };
 }
 
@@ -125,10 +125,7 @@ static phl_status take_tree(struct classifying *work, size_t tree, phl_error *er
     }
     int32_t class_number = block->tree_class[tree];
     if (status == PHL_OK && work->measures != NULL && class_number >= 0) {
-        size_t number = (size_t)class_number;
-        int32_t truth =
-            phl_alphabet_find(&use->run->classes, phl_alphabet_name(&block->classes, number),
-                              phl_alphabet_length(&block->classes, number));
+        size_t truth = phl_run_find_class(use->run, phl_forest_class_name(block, class_number));
         phl_item item = phl_classify_item(&classified, use->run->n_models, truth);
         phl_measures_add(work->measures, 0, &item);
     }

@@ -12,6 +12,6 @@ phl_status phl_classify_quietly(const phl_run *run, phl_source *source,
 
 /* A classified tree as an item of an evaluation over the classes of the run (n of them); truth:
  * the class it has, -1 if the run does not know it. */
-phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, int32_t truth);
+phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, size_t truth);
 
 #endif

@@ -129,14 +129,14 @@ static phl_status take_classified(const phl_tree_at *at, const phl_classified_tr
     const phl_run *run = testing->run;
     const phl_forest *test = testing->forest;
     int32_t truth = test->tree_class[at->tree];
-    int model = phl_run_find_class(run, phl_forest_class_name(test, truth));
+    size_t model = phl_run_find_class(run, phl_forest_class_name(test, truth));
     /* Names are those of the whole forest, which has all classes of the run. */
     phl_item item = phl_classify_item(classified, run->n_models, model);
     item.truth = (size_t)truth;
     item.predicted = (size_t)phl_forest_find_class(test, phl_run_class_name(run, classified->best));
     phl_measures_add(&testing->measures, 0, &item);
-    hold_out(testing, at->tree, model >= 0,
-             model >= 0 ? classified->log_likelihood[model] : (double)NAN);
+    bool known = model != SIZE_MAX;
+    hold_out(testing, at->tree, known, known ? classified->log_likelihood[model] : (double)NAN);
     return PHL_OK;
 }
 

@@ -162,13 +162,13 @@ phl_status phl_use_find_class(const phl_run *run, const char *name, size_t *mode
                          "for class '%s'",
                          shown);
     }
-    int found = phl_run_find_class(run, name);
-    if (found < 0) {
+    size_t found = phl_run_find_class(run, name);
+    if (found == SIZE_MAX) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "class '%s' was never trained; the run has %s", shown,
                          list_classes(run, names));
     }
-    *model = (size_t)found;
+    *model = found;
     return PHL_OK;
 }
 

@@ -245,6 +245,23 @@ static void test_traces(void **state)
     empty_folder();
 }
 
+/* ---- names ---- */
+
+static void test_names(void **state)
+{
+    (void)state;
+    phl_run *run = random_run(&shapes[A_TF], SEED, false);
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        assert_int_equal(phl_run_find_class(run, phl_run_class_name(run, i)), i);
+    }
+    assert_int_equal(phl_run_find_class(run, "no such class"), SIZE_MAX);
+    assert_null(phl_run_class_name(run, phl_run_classes(run)));
+    assert_string_equal(phl_run_label_name(run, 3), "_");
+    assert_null(phl_run_label_name(run, -1));
+    assert_null(phl_run_label_name(run, (int32_t)phl_run_labels(run)));
+    phl_run_free(run);
+}
+
 /* ---- reasons ---- */
 
 static void test_stop_reasons(void **state)
@@ -263,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensors),        cmocka_unit_test(test_draws),
         cmocka_unit_test(test_slot_posterior), cmocka_unit_test_setup(test_traces, start_empty),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_stop_reasons),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -332,10 +332,10 @@ static void test_classify(void **state)
                 }
                 check_close(exp(posterior[2 * tree]), p[0] / (p[0] + p[1]), CLOSE);
                 check_close(exp(posterior[2 * tree + 1]), p[1] / (p[0] + p[1]), CLOSE);
-                int truth = phl_run_find_class(
+                size_t truth = phl_run_find_class(
                     run, phl_forest_class_name(forest, phl_tree_class(forest, tree)));
-                right += truth == (posterior[2 * tree + 1] > posterior[2 * tree] ? 1 : 0);
-                loss -= truth >= 0 ? log(p[truth] / (p[0] + p[1])) : 0;
+                right += truth == (posterior[2 * tree + 1] > posterior[2 * tree] ? 1u : 0u);
+                loss -= truth != SIZE_MAX ? log(p[truth] / (p[0] + p[1])) : 0;
             }
             assert_true(e->n == n && e->unseen == 1 && e->n_names == 3);
             check_close(e->best->accuracy, (double)right / (double)n, CLOSE);
