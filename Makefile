@@ -4,6 +4,8 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 SANITIZED := $(BUILD)-sanitized
+COVERED   := $(BUILD)-coverage
+THREADS   := $(BUILD)-threads
 # Without dpkg-dev meson would guess lib64, where Debian does not look.
 PLACES := -Dprefix=$(PREFIX) -Dlibdir=lib
 
@@ -20,7 +22,7 @@ help:
 	@echo "make            build the library and the command line in $(BUILD)/"
 	@echo "make demo       a tour of what phloem does; leaves its files in demo/"
 	@echo "make test       all tests, then once more under sanitizers"
-	@echo "make test-long  valgrind, long fuzzing and other slow tests"
+	@echo "make test-long  coverage, valgrind, thread sanitizer, long fuzzing and other slow tests"
 	@echo "make bench      speed and memory, as ratios; ten minutes on a quiet machine"
 	@echo "make bench-compare OLD.json   bench/results.json against older results: what became worse"
 	@echo "make lint       formatting, warnings, layers and house rules"
@@ -42,8 +44,12 @@ test:
 test-long:
 	@tools/setup long
 	@$(call configure,$(BUILD),$(PLACES))
+	@$(call configure,$(COVERED),-Db_coverage=true -Doptimization=0 -Dc_args=-fprofile-update=atomic)
+	@CC=clang; export CC; $(call configure,$(THREADS),-Db_sanitize=thread -Db_lundef=false -Doptimization=1)
 	@meson compile -C $(BUILD)
-	@tools/run-tests $(BUILD):unit:valgrind $(BUILD):long
+	@meson compile -C $(COVERED)
+	@meson compile -C $(THREADS)
+	@tools/run-tests $(COVERED):unit,cli:coverage $(THREADS):threads $(BUILD):unit:valgrind $(BUILD):long
 
 bench:
 	@tools/setup bench
@@ -72,6 +78,6 @@ install: all
 	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
 
 clean:
-	rm -rf $(BUILD) $(SANITIZED) $(BUILD)-gcc $(BUILD)-clang $(BUILD)-fuzz demo
+	rm -rf $(BUILD) $(SANITIZED) $(BUILD)-gcc $(BUILD)-clang $(BUILD)-fuzz $(COVERED) $(THREADS) demo
 
 comma := ,

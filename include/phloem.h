@@ -714,8 +714,8 @@ PHL_API size_t phl_model_best_draw(const phl_model *model);
 /* Blocks k of a slot in one draw of tf or full: 1 = the slot does not matter.  0 for other models.
  */
 PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot);
-/* The posterior of k: draws [C + 2] gets for every k the number of draws in which the slot has k
- * blocks.  Returns the share of draws in which it matters, k > 1; NaN without draws. */
+/* The posterior of k: draws [C + 2] (may be NULL) gets for every k the number of draws in which the
+ * slot has k blocks.  Returns the share of draws in which it matters, k > 1; NaN without draws. */
 PHL_API double phl_model_slot_posterior(const phl_model *model, uint32_t slot, size_t *draws);
 
 typedef enum phl_dtype { PHL_UINT8 = 1, PHL_INT32, PHL_UINT32, PHL_UINT64, PHL_FLOAT64 } phl_dtype;

@@ -56,10 +56,14 @@ uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot)
 double phl_model_slot_posterior(const phl_model *model, uint32_t slot, size_t *draws)
 {
     size_t active = 0;
-    memset(draws, 0, ((size_t)model->run->states + 2) * sizeof *draws);
+    if (draws != NULL) {
+        memset(draws, 0, ((size_t)model->run->states + 2) * sizeof *draws);
+    }
     for (size_t d = 0; d < model->n_draws; d++) {
         uint32_t size = phl_model_slot_size(model, d, slot);
-        draws[size]++;
+        if (draws != NULL) {
+            draws[size]++;
+        }
         active += size > 1;
     }
     return model->n_draws == 0 ? (double)NAN : (double)active / (double)model->n_draws;

@@ -47,12 +47,15 @@ def main():
                         "-o", name, "--quiet"], **here)
             test(f"the installed command makes {name}", done.returncode == 0, done.stderr)
         done = run(["./classify", "train.trees", "test.trees"], **here)
-        match = re.fullmatch(r"([0-9.]+) % of 90 trees\n", done.stdout)
-        test("the example trains and classifies", bool(match) and float(match[1]) > 95,
+        slots = r"slot [1-3] matters in \d+ % of the draws\n"
+        match = re.fullmatch(rf"([0-9.]+) % of 90 trees\n(?:{slots}){{3}}", done.stdout)
+        test("the example trains, classifies and finds slots", bool(match) and float(match[1]) > 95,
              done.stdout + done.stderr)
         done = run(["./classify", "train.trees", "missing.trees"], **here)
-        test("its errors have the exit code of their kind",
-             done.returncode == 4 and "missing.trees" in done.stderr, done.stderr)
+        test("its errors have the exit code of a failure and name the file",
+             done.returncode == 1 and "missing.trees" in done.stderr, done.stderr)
+        with open(f"{source}/examples/classify.c", encoding="utf-8") as stream:
+            test("it has 40 lines at most", len(stream.readlines()) <= 40, "")
         pages = glob.glob(f"{top}/**/man1/phloem*.1*", recursive=True)
         test("man pages are installed", len(pages) > 5, str(pages))
     print(f"1..{len(results)}")

@@ -12,20 +12,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402  # pylint: disable=wrong-import-position
+
 PHLOEM = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
-tests = 0
-failures = 0
-
-
-def report(good, name, *details):
-    global tests, failures
-    tests += 1
-    failures += not good
-    print(f"{'ok' if good else 'not ok'} {tests} - {name}")
-    for detail in details:
-        print("# " + str(detail).replace("\n", "\n# "))
-    sys.stdout.flush()
+REPORT = harness.Report()
 
 
 def content(path):
@@ -42,28 +34,28 @@ def check(name, folder):
         return subprocess.run([PHLOEM, *words], capture_output=True, cwd=folder, timeout=60)
 
     shown = phloem("show", "--json", run)
-    report(shown.returncode == 0 and shown.stdout == content(os.path.join(HERE, f"{name}.json")),
-           f"{name}: show --json", shown.stderr.decode())
+    REPORT.line(shown.returncode == 0 and shown.stdout == content(os.path.join(HERE, f"{name}.json")),
+                f"{name}: show --json", shown.stderr.decode())
     scored = phloem("score", run, "new.trees")
-    report(scored.returncode == 0 and
-           scored.stdout == content(os.path.join(HERE, f"{name}.scores")),
-           f"{name}: score", scored.stderr.decode())
+    REPORT.line(scored.returncode == 0 and
+                scored.stdout == content(os.path.join(HERE, f"{name}.scores")),
+                f"{name}: score", scored.stderr.decode())
     told = phloem("show", run)
-    report(told.returncode == 0 and told.stdout != b"", f"{name}: show", told.stderr.decode())
+    REPORT.line(told.returncode == 0 and told.stdout != b"", f"{name}: show", told.stderr.decode())
     diagnosed = phloem("diagnose", run)
-    report(diagnosed.returncode in (0, 1, 2, 3), f"{name}: diagnose", diagnosed.stderr.decode())
+    REPORT.line(diagnosed.returncode in (0, 1, 2, 3), f"{name}: diagnose", diagnosed.stderr.decode())
     resumed = phloem("resume", run, "--quiet", "--iterations", "200000000")
-    report(resumed.returncode == 3 and b"checkpoints are good only in the version that wrote them" in resumed.stderr,
-           f"{name}: resume refuses", resumed.stderr.decode())
-    report(content(os.path.join(folder, run)) == before and
-           sorted(os.listdir(folder)) == sorted([run, "new.trees"]), f"{name}: left as it was")
+    REPORT.line(resumed.returncode == 3 and
+                b"checkpoints are good only in the version that wrote them" in resumed.stderr,
+                f"{name}: resume refuses", resumed.stderr.decode())
+    REPORT.line(content(os.path.join(folder, run)) == before and
+                sorted(os.listdir(folder)) == sorted([run, "new.trees"]), f"{name}: left as it was")
 
 
 names = sorted(entry[:-4] for entry in os.listdir(HERE) if entry.endswith(".run"))
-report(len(names) >= 8, f"{len(names)} run files")
+REPORT.line(len(names) >= 8, f"{len(names)} run files")
 for each in names:
     with tempfile.TemporaryDirectory() as place:
         shutil.copy(os.path.join(HERE, "new.trees"), place)
         check(each, place)
-print(f"1..{tests}")
-sys.exit(failures > 0)
+sys.exit(REPORT.end())

@@ -123,14 +123,50 @@ def try_check(command, name, file, content, expected):
            "" if good else f"exit code {done.returncode}, expected to say {expected!r}, said:\n{said}")
 
 
-def try_counting():
-    loader = importlib.machinery.SourceFileLoader("run_tests", RUN_TESTS)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
+def load(name, path):
+    """A program of tools/ as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     sys.dont_write_bytecode = True
     loader.exec_module(module)
+    return module
+
+
+def try_counting():
+    module = load("run_tests", RUN_TESTS)
     for name, entry, expected in COUNT_CASES:
         found = sorted(outcome for outcome, _, _ in module.judge({"name": "t", **entry}))
         report(f"run-tests: {name}", "" if found == sorted(expected) else f"counted {found}")
+
+
+def try_coverage():
+    """A program that runs one of two functions, one folder each; and a file that nothing uses."""
+    module = load("coverage", os.path.join(ROOT, "tools", "coverage.py"))
+    with tempfile.TemporaryDirectory(prefix="phloem-tools-") as folder:
+        def put(name, text):
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as stream:
+                stream.write(text)
+
+        put("src/run/a.c", "int a(int n);\nint a(int n)\n{\n    return n + 1;\n}\n")
+        put("src/idle/b.c", "int b(int n);\nint b(int n)\n{\n    return n + 1;\n}\n")
+        put("cli/main.c", "int a(int n);\nint main(void)\n{\n    return a(-1);\n}\n")
+        for name in ("src/run/a", "src/idle/b", "cli/main"):
+            subprocess.run(["gcc", "--coverage", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder,
+                           check=True)
+        subprocess.run(["gcc", "--coverage", "src/run/a.o", "cli/main.o", "-o", "program"],
+                       cwd=folder, check=True)
+        subprocess.run(["./program"], cwd=folder, check=True)
+        found = module.report(folder, folder)
+        module.forget(folder)
+        after = module.report(folder, folder)
+    expected = [(True, "coverage of cli: 100.0 % of 2 lines"),
+                (False, "coverage of src/idle: 0.0 % of 2 lines"),
+                (True, "coverage of src/run: 100.0 % of 2 lines"),
+                (True, "coverage of all: 66.7 % of 6 lines")]
+    report("coverage: a folder that is not run is found", "" if found == expected else str(found))
+    report("coverage: earlier runs are forgotten",
+           "" if not any(good for good, _ in after[:3]) else str(after))
 
 
 def try_setup():
@@ -166,6 +202,7 @@ def main():
     for name, file, content, expected in HOUSE_CASES:
         try_check([HOUSE, "FOLDER", "FOLDER"], name, file, content, expected)
     try_counting()
+    try_coverage()
     try_setup()
     print(f"1..{len(results)}")
     return 1 if any(results) else 0

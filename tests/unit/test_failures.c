@@ -9,7 +9,6 @@
 
 #include "failing.h"
 #include "folder.h"
-#include "format/read.h"
 #include "formats.h"
 #include "many_trees.h"
 
@@ -45,7 +44,7 @@ struct work {
     const phl_forest *source; /* written, copied, counted */
     bool skip_bad;
     bool force;   /* into a folder that is not empty */
-    size_t block; /* read in blocks of so many trees; 0: all at once */
+    size_t block; /* read in blocks of so many trees, written in so many; 0: all at once */
 
     phl_forest *forest;
     char *written;
@@ -54,32 +53,34 @@ struct work {
     phl_stats *stats;
 };
 
-/* Block by block, put together at the end. */
-static phl_status do_read_blocks(struct work *work, const phl_read_options *options,
-                                 phl_error *error)
+/* Block by block, put together as they come. */
+static phl_status do_read_blocks(struct work *work, phl_read_options *options, phl_error *error)
 {
-    phl_forest *blocks[64] = {NULL};
-    size_t n = 0;
-    phl_forest_reader *reader = NULL;
-    phl_status status = work->path != NULL
-                            ? phl_forest_reader_create(&work->path, 1, options, &reader, error)
-                            : phl_forest_reader_create_memory(work->text, work->size, "test",
-                                                              options, &reader, error);
+    phl_source *source = NULL;
+    options->block_trees = work->block;
+    phl_status status =
+        work->path != NULL
+            ? phl_source_open(&work->path, 1, options, &source, error)
+            : phl_source_memory(work->text, work->size, "test", options, &source, error);
     while (status == PHL_OK) {
-        assert_true(n < sizeof blocks / sizeof *blocks);
-        status = phl_forest_reader_next(reader, work->block, 0, &blocks[n], error);
-        if (blocks[n] == NULL) {
+        const phl_forest *both[2] = {work->forest, NULL};
+        phl_forest *joined = NULL;
+        status = phl_source_next(source, &both[1], error);
+        if (status != PHL_OK || both[1] == NULL) {
             break;
         }
-        n++;
+        bool first = work->forest == NULL;
+        status = phl_forest_concat(first ? both + 1 : both, first ? 1 : 2, &joined, error);
+        if (status == PHL_OK) {
+            phl_forest_free(work->forest);
+            work->forest = joined;
+        }
     }
-    if (status == PHL_OK) {
-        status = phl_forest_concat((const phl_forest *const *)blocks, n, &work->forest, error);
+    phl_source_free(source);
+    if (status != PHL_OK) {
+        phl_forest_free(work->forest);
+        work->forest = NULL;
     }
-    while (n > 0) {
-        phl_forest_free(blocks[--n]);
-    }
-    phl_forest_reader_free(reader);
     return status;
 }
 
@@ -98,11 +99,30 @@ static phl_status do_read(void *context, phl_error *error)
                                         NULL, error);
 }
 
+/* The same trees, as often as there are to be blocks. */
+static phl_status do_write_blocks(const struct work *work, const phl_write_options *options,
+                                  phl_error *error)
+{
+    phl_sink *sink = NULL;
+    phl_status status = phl_sink_open(work->path, options, &sink, error);
+    for (size_t i = 0; status == PHL_OK && i < work->block; i++) {
+        status = phl_sink_write(sink, work->source, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_sink_finish(sink, error);
+    }
+    phl_sink_free(sink);
+    return status;
+}
+
 static phl_status do_write(void *context, phl_error *error)
 {
     struct work *work = context;
     phl_write_options options = write_options(work->format);
     options.force = work->force;
+    if (work->block != 0) {
+        return do_write_blocks(work, &options, error);
+    }
     return work->path != NULL ? phl_forest_write(work->source, work->path, &options, error)
                               : phl_forest_write_memory(work->source, &options, &work->written,
                                                         &work->written_size, error);
@@ -437,8 +457,9 @@ static void test_writing_files(void **state)
     long live = failing_live();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *path = in_folder(names[i]);
-        struct work work = {.source = forest, .path = path};
-        for (int for_ever = 0; for_ever < 2; for_ever++) {
+        for (int variant = 0; variant < 4; variant++) {
+            int for_ever = variant % 2;
+            struct work work = {.source = forest, .path = path, .block = variant < 2 ? 0 : 2};
             bool more = true;
             for (long at = 1; more; at++) {
                 phl_error error = {0};

@@ -35,7 +35,8 @@ static void test_grammar(void **state)
                 "{\"l\\u0061bel\":[\"\\u0041\",\"\\\"b\",\"c\\u00df\"],\"class\":\"k\\t\","
                 "\"id\":\"\\u0069\",\"parent\":[-1,0,1]}",
                 "\"k\\t\"\t(A (\"\\\"b\" (c\xc3\x9f)))\n");
-    check_trees(&options, "{\"label\":[\"\x7f,]}\"],\"parent\":[-1]}\r\r\n\r\n", "(\"\\u007f,]}\")\n");
+    check_trees(&options, "{\"label\":[\"\x7f,]}\"],\"parent\":[-1]}\r\r\n\r\n",
+                "(\"\\u007f,]}\")\n");
     check_trees(&options,
                 "{ \"label\":[\"a\" ,\r\"b\" ],\"slot\":[ 1\t, 2 ] ,\"parent\":[-1 ,0 ]\r}",
                 "(a _ (b))\n");

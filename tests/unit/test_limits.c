@@ -70,7 +70,7 @@ static void test_options(void **state)
             options.states = (uint32_t)-1 - (uint32_t)i;
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "states must be from 1 to 100000");
             options = small();
-            options.slots_max = (uint32_t)-2 - (uint32_t)i;
+            options.slots_max = (uint32_t)-2 - (uint32_t)i; /* -1 is the default */
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "at most 64 slots can be active");
         }
     }
@@ -160,8 +160,8 @@ static void test_weights(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n"
-        "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n",
+        ("{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n"
+         "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1e308}\n"),
         "{\"label\":[\"a\",\"b\"],\"parent\":[-1,0],\"weight\":1.5e308}\n",
         "{\"label\":[\"a\"],\"parent\":[-1],\"weight\":1.1e100}\n",
     };

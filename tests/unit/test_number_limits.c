@@ -144,7 +144,8 @@ static void test_forests(void **state)
 {
     (void)state;
     static const struct field reading[] = {
-        FIELD(phl_read_options, limit),          FIELD(phl_read_options, max_nodes),
+        FIELD(phl_read_options, limit),          FIELD(phl_read_options, block_trees),
+        FIELD(phl_read_options, block_size),     FIELD(phl_read_options, max_nodes),
         FIELD(phl_read_options, max_children),   FIELD(phl_read_options, max_depth),
         FIELD(phl_read_options, max_attributes), FIELD(phl_read_options, max_name),
         FIELD(phl_read_options, max_token),      FIELD(phl_read_options, max_ratio),

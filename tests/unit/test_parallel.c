@@ -182,7 +182,7 @@ static phl_status outer(size_t chunk, size_t begin, size_t end, int worker, void
 }
 
 /* Threads that can still be made; linked instead of pthread_create. */
-static int makeable = 1 << 30;
+static atomic_int makeable = 1 << 30;
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *context);
