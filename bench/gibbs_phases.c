@@ -75,7 +75,7 @@ static phl_status fix_sizes(const phl_slot_pairs *pairs, const struct settings *
         (*fixed)[e] = pairs->eligible[e] <= n ? sizes[pairs->eligible[e] - 1] : 1;
     }
     options->prior.fixed = *fixed;
-    options->prior.slots_max = PHL_MAX_MODES;
+    options->prior.slots_max = PHL_MAX_AXES;
     return PHL_OK;
 }
 
@@ -142,7 +142,7 @@ static phl_status run_class(const bench_classes *classes, size_t number,
     }
     if (status == PHL_OK) {
         phases->core_rows += gibbs->params->core_rows;
-        phases->active += gibbs->params->n_modes;
+        phases->active += gibbs->params->n_axes;
     }
     phl_gibbs_free(gibbs);
     phl_slot_pairs_free(pairs);

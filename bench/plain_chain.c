@@ -42,7 +42,7 @@ static void look_at_trees(plain_chain *chain)
             chain->eligible[chain->n_eligible++] = slot;
         }
     }
-    uint32_t most = chain->n_eligible < PHL_MAX_MODES ? chain->n_eligible : PHL_MAX_MODES;
+    uint32_t most = chain->n_eligible < PHL_MAX_AXES ? chain->n_eligible : PHL_MAX_AXES;
     chain->slots_max = chain->options.slots_max < most ? chain->options.slots_max : most;
 }
 
@@ -98,20 +98,20 @@ static void start_partitions(plain_chain *chain)
     }
 }
 
-/* The active slots as modes of the model. */
-static void set_modes(plain_chain *chain)
+/* The active slots as axes of the model. */
+static void set_axes(plain_chain *chain)
 {
-    phl_mode modes[PHL_MAX_MODES];
+    phl_axis axes[PHL_MAX_AXES];
     uint32_t n = 0;
     for (uint32_t e = 0; e < chain->n_eligible; e++) {
         if (chain->size[e] > 1) {
-            modes[n].slot = chain->eligible[e];
-            modes[n].size = chain->size[e];
-            modes[n].block = chain->block + e * ((size_t)chain->params->states + 1);
-            modes[n++].matrix = NULL;
+            axes[n].slot = chain->eligible[e];
+            axes[n].size = chain->size[e];
+            axes[n].block = chain->block + e * ((size_t)chain->params->states + 1);
+            axes[n++].matrix = NULL;
         }
     }
-    plain_must(phl_params_set_modes(chain->params, modes, n, error));
+    plain_must(phl_params_set_axes(chain->params, axes, n, error));
 }
 
 /* Every table uniform: the first hidden states are uniform whatever the labels. */
@@ -142,7 +142,7 @@ plain_chain *plain_chain_create(const plain_trees *trees, uint32_t slots, uint32
     look_at_trees(chain);
     allocate_partitions(chain);
     start_partitions(chain);
-    set_modes(chain);
+    set_axes(chain);
     set_uniform(chain->params);
     for (size_t j = 0; j < options->states; j++) {
         chain->log_lambda0[j] = -log((double)options->states);
@@ -208,24 +208,24 @@ static size_t draw_cell(plain_chain *chain, size_t u)
     size_t *offsets = chain->offsets;
     weights[0] = 1.0;
     offsets[0] = 0;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        size_t child = plain_find_child(chain->trees->nodes, u, mode->slot);
-        stride /= mode->size;
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
+        size_t child = plain_find_child(chain->trees->nodes, u, axis->slot);
+        stride /= axis->size;
         if (child == PLAIN_NONE) {
-            base += mode->block[c] * stride;
+            base += axis->block[c] * stride;
             continue;
         }
         const double *m = chain->upward.message + child * (c + 1);
         for (size_t i = n; i-- > 0;) { /* from behind: each entry makes room for its own */
             double weight = weights[i];
             size_t offset = offsets[i];
-            for (size_t z = mode->size; z-- > 0;) {
-                weights[i * mode->size + z] = weight * m[z];
-                offsets[i * mode->size + z] = offset + z * stride;
+            for (size_t z = axis->size; z-- > 0;) {
+                weights[i * axis->size + z] = weight * m[z];
+                offsets[i * axis->size + z] = offset + z * stride;
             }
         }
-        n *= mode->size;
+        n *= axis->size;
     }
     if (n == 1) {
         return base;
@@ -242,23 +242,23 @@ static void draw_children(plain_chain *chain, size_t u)
 {
     const phl_params *params = chain->params;
     const plain_node *nodes = chain->trees->nodes;
-    uint32_t c = params->states, block_of[PHL_MAX_MODES];
+    uint32_t c = params->states, block_of[PHL_MAX_AXES];
     size_t cell = draw_cell(chain, u);
-    for (uint32_t a = params->n_modes; a-- > 0;) {
-        block_of[a] = (uint32_t)(cell % params->modes[a].size);
-        cell /= params->modes[a].size;
+    for (uint32_t a = params->n_axes; a-- > 0;) {
+        block_of[a] = (uint32_t)(cell % params->axes[a].size);
+        cell /= params->axes[a].size;
     }
     size_t end = (size_t)nodes[u].first_child + nodes[u].n_children;
     for (size_t k = nodes[u].first_child; k < end; k++) {
         const double *beta = chain->upward.beta + k * c;
-        uint32_t number = params->mode_of_slot[nodes[k].slot];
+        uint32_t number = params->axis_of_slot[nodes[k].slot];
         if (number == 0) {
             chain->state[k] = draw_state(&chain->rng, beta, c, NULL, 0, 1.0);
         } else {
             uint32_t z = block_of[number - 1];
             double total = chain->upward.message[k * (c + 1) + z];
             chain->state[k] =
-                draw_state(&chain->rng, beta, c, params->modes[number - 1].block, z, total);
+                draw_state(&chain->rng, beta, c, params->axes[number - 1].block, z, total);
         }
     }
 }
@@ -394,7 +394,7 @@ static void draw_tables(plain_chain *chain)
 {
     phl_params *params = chain->params;
     size_t c = params->states;
-    set_modes(chain);
+    set_axes(chain);
     draw_core(chain);
     for (size_t l = 0; l < params->slots; l++) {
         draw_row(chain, chain->options.gamma, chain->prior + l * c, c, 1, params->prior + l * c);

@@ -135,11 +135,11 @@ void plain_upward_clear(plain_upward *upward)
 }
 
 /* m(z) = sum of beta over block z. */
-static void add_blocks(const phl_mode *mode, const double *beta, size_t c, double *m)
+static void add_blocks(const phl_axis *axis, const double *beta, size_t c, double *m)
 {
-    memset(m, 0, mode->size * sizeof *m);
+    memset(m, 0, axis->size * sizeof *m);
     for (size_t q = 0; q < c; q++) {
-        m[mode->block[q]] += beta[q];
+        m[axis->block[q]] += beta[q];
     }
 }
 
@@ -168,17 +168,17 @@ static const double *inside_of(const plain_upward *upward, const phl_params *par
     }
     const double *current = params->core;
     size_t rest = params->core_rows * c;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        size_t child = plain_find_child(nodes, u, mode->slot);
-        rest /= mode->size;
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
+        size_t child = plain_find_child(nodes, u, axis->slot);
+        rest /= axis->size;
         if (child == PLAIN_NONE) {
-            current += mode->block[c] * rest;
+            current += axis->block[c] * rest;
             continue;
         }
         double *m = upward->message + (child - begin) * (c + 1);
-        add_blocks(mode, upward->beta + (child - begin) * c, c, m);
-        contract(current, m, mode->size, rest, upward->scratch);
+        add_blocks(axis, upward->beta + (child - begin) * c, c, m);
+        contract(current, m, axis->size, rest, upward->scratch);
         current = upward->scratch;
     }
     return current;

@@ -26,20 +26,20 @@ struct settings {
 };
 
 /* Active slots from the list of blocks: all slots it covers with more than one block. */
-static uint32_t make_modes(const struct settings *settings, uint32_t *blocks, phl_mode *modes)
+static uint32_t make_axes(const struct settings *settings, uint32_t *blocks, phl_axis *axes)
 {
     size_t values = (size_t)settings->states + 1;
     size_t slots = bench_list(settings->blocks, blocks, MAX_BLOCKS) / values;
     uint32_t n = 0;
-    for (size_t l = 0; l < slots && n < PHL_MAX_MODES; l++) {
+    for (size_t l = 0; l < slots && n < PHL_MAX_AXES; l++) {
         uint32_t size = 1;
         for (size_t q = 0; q < values; q++) {
             uint32_t block = blocks[l * values + q];
             size = block + 1 > size ? block + 1 : size;
         }
         if (size > 1) {
-            modes[n++] =
-                (phl_mode){.slot = (uint32_t)l + 1, .size = size, .block = blocks + l * values};
+            axes[n++] =
+                (phl_axis){.slot = (uint32_t)l + 1, .size = size, .block = blocks + l * values};
         }
     }
     return n;
@@ -67,15 +67,15 @@ static phl_status sample(const bench_classes *classes, const struct settings *se
                          double *seconds, phl_error *error)
 {
     uint32_t blocks[MAX_BLOCKS];
-    phl_mode modes[PHL_MAX_MODES];
-    uint32_t n_modes = make_modes(settings, blocks, modes);
+    phl_axis axes[PHL_MAX_AXES];
+    uint32_t n_axes = make_axes(settings, blocks, axes);
     phl_gibbs_options options = {
         .alpha = settings->alpha,
         .alpha0 = settings->alpha0,
         .beta = settings->beta,
         .gamma = settings->gamma,
         .delta = 1.0,
-        .prior = {.slots_max = PHL_MAX_MODES, .core_max = 1 << 20},
+        .prior = {.slots_max = PHL_MAX_AXES, .core_max = 1 << 20},
         .fixed_partitions = true,
         .seed = (uint64_t)settings->seed,
         .threads = 1,
@@ -85,7 +85,7 @@ static phl_status sample(const bench_classes *classes, const struct settings *se
     phl_status status = phl_slot_pairs_create(classes->class[0].index, 0.0, &pairs, error);
     if (status == PHL_OK) {
         status = phl_gibbs_create(pairs, classes->class[0].label_row, (uint32_t)settings->states,
-                                  classes->labels, modes, n_modes, &options, &gibbs, error);
+                                  classes->labels, axes, n_axes, &options, &gibbs, error);
     }
     size_t iterations = (size_t)settings->iterations, warmup = (size_t)settings->warmup;
     for (size_t i = 0; status == PHL_OK && i < iterations; i++) {

@@ -75,15 +75,15 @@ static phl_status make_model(const phl_forest *forest, uint32_t states, phl_para
             phl_raise(error, PHL_ERR_ARGUMENT, NULL, "the trees fill fewer than %d slots", MODES);
     }
     if (status == PHL_OK) {
-        phl_mode modes[MODES];
+        phl_axis axes[MODES];
         for (uint32_t q = 0; q <= states; q++) {
             block[q] = q == states ? BLOCKS - 1 : q % BLOCKS;
         }
         for (int a = 0; a < MODES; a++) {
-            modes[a] = (phl_mode){.slot = slots[a], .size = BLOCKS, .block = block};
+            axes[a] = (phl_axis){.slot = slots[a], .size = BLOCKS, .block = block};
         }
         status = phl_params_create(PHL_TF, states, forest->max_slot, (uint32_t)forest->labels.count,
-                                   modes, MODES, 0, params, error);
+                                   axes, MODES, 0, params, error);
     }
     if (status == PHL_OK) {
         phl_em_start(*params, SEED, 0);
@@ -99,7 +99,7 @@ static phl_status make_model(const phl_forest *forest, uint32_t states, phl_para
 /* The pass's operands, one behind the other. */
 struct side_by_side {
     size_t states, nodes, subtrees, pairs, links;
-    uint8_t *filled;         /* [nodes] bit a: mode a is filled */
+    uint8_t *filled;         /* [nodes] bit a: axis a is filled */
     uint32_t *children;      /* [subtrees] */
     uint32_t *block;         /* [states + 1] */
     double *core;            /* [CELLS][states] */
@@ -133,7 +133,7 @@ static phl_status lay_out(const phl_upward *upward, struct side_by_side *data, p
     data->subtrees = forest->n_subtrees;
     data->links = forest->n_links;
     for (size_t i = 0; i < index->n_pairs; i++) {
-        data->pairs += params->mode_of_slot[index->pair_row[i] + 1] != 0;
+        data->pairs += params->axis_of_slot[index->pair_row[i] + 1] != 0;
     }
     data->filled = phl_alloc_zero(data->subtrees, sizeof *data->filled, error);
     data->children = phl_alloc(data->subtrees, sizeof *data->children, error);
@@ -155,14 +155,14 @@ static phl_status lay_out(const phl_upward *upward, struct side_by_side *data, p
         data->link_log == NULL) {
         return PHL_ERR_MEMORY;
     }
-    memcpy(data->block, params->modes[0].block, (c + 1) * sizeof *data->block);
+    memcpy(data->block, params->axes[0].block, (c + 1) * sizeof *data->block);
     for (size_t s = 0; s < forest->n_subtrees; s++) {
         data->children[s] = (uint32_t)(forest->first_link[s + 1] - forest->first_link[s]);
         if (forest->leaf_slot[s] != 0) {
             continue;
         }
         for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-            uint32_t number = params->mode_of_slot[forest->links[k].slot];
+            uint32_t number = params->axis_of_slot[forest->links[k].slot];
             if (number != 0) {
                 data->filled[data->nodes] |= (uint8_t)(1u << (number - 1));
             }
@@ -350,10 +350,10 @@ static phl_status dump(const char *path, const phl_upward *upward, phl_error *er
     dump_numbers(out, "emission", params->emission, (size_t)params->labels + 2, c);
     dump_numbers(out, "core", params->core, params->core_rows, c);
     fprintf(out, ",\n\"modes\": [");
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        fprintf(out, "%s{\"slot\": %u, \"blocks\": [", a > 0 ? ", " : "", params->modes[a].slot);
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        fprintf(out, "%s{\"slot\": %u, \"blocks\": [", a > 0 ? ", " : "", params->axes[a].slot);
         for (size_t q = 0; q <= c; q++) {
-            fprintf(out, "%s%u", q > 0 ? "," : "", params->modes[a].block[q]);
+            fprintf(out, "%s%u", q > 0 ? "," : "", params->axes[a].block[q]);
         }
         fprintf(out, "]}");
     }
@@ -412,8 +412,8 @@ static phl_status run(const char *const *paths, size_t n_paths, uint32_t states,
         printf("{\"subtrees\": %zu, \"internal\": %zu, \"links\": %zu, \"active_pairs\": %zu, "
                "\"slots\": [%u, %u, %u], \"pass_seconds\": %.9f, \"kernel_seconds\": %.9f, "
                "\"kernel_logs_seconds\": %.9f}\n",
-               data.subtrees, data.nodes, data.links, data.pairs, params->modes[0].slot,
-               params->modes[1].slot, params->modes[2].slot, times.pass, times.kernel,
+               data.subtrees, data.nodes, data.links, data.pairs, params->axes[0].slot,
+               params->axes[1].slot, params->axes[2].slot, times.pass, times.kernel,
                times.kernel_logs);
     }
     release(&data);

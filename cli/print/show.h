@@ -10,8 +10,8 @@ typedef struct shown_draw {
     size_t states, slots, labels;
     size_t top; /* entries to print of a list */
     phl_tensor prior, emission, weights, transition, root, core, shape;
-    size_t n_modes; /* active slots of tf and full */
-    phl_tensor *modes;
+    size_t n_axes; /* active slots of tf and full */
+    phl_tensor *axes;
 } shown_draw;
 
 void show_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, size_t top);
@@ -39,9 +39,9 @@ typedef struct weighted {
 void sort_weighted(weighted *items, size_t n);
 
 /* Blocks of an active slot. */
-size_t mode_size(const shown_draw *shown, size_t mode);
+size_t axis_size(const shown_draw *shown, size_t axis);
 /* Block of a child value (the likeliest one when soft); value C is the empty slot. */
-size_t mode_block(const phl_tensor *mode, size_t value);
+size_t axis_block(const phl_tensor *axis, size_t value);
 
 /* The core as rows of probabilities, one for each choice of blocks; the last slot runs fastest. */
 size_t core_rows(const shown_draw *shown);

@@ -74,17 +74,17 @@ void show_slots(const shown_draw *shown)
 /* ---- partitions ---- */
 
 /* "{0 1 empty}" of the values in a block; "0" of a single one. */
-static void describe_block(const shown_draw *shown, const phl_tensor *mode, size_t block,
+static void describe_block(const shown_draw *shown, const phl_tensor *axis, size_t block,
                            char *text, size_t size)
 {
     size_t n = 0, used;
     for (size_t q = 0; q <= shown->states; q++) {
-        n += mode_block(mode, q) == block;
+        n += axis_block(axis, q) == block;
     }
     used = (size_t)snprintf(text, size, "%s", n == 1 ? "" : "{");
     size_t listed = 0;
     for (size_t q = 0; q <= shown->states && used + 24 < size; q++) {
-        if (mode_block(mode, q) != block) {
+        if (axis_block(axis, q) != block) {
             continue;
         }
         const char *blank = listed++ ? " " : "";
@@ -152,18 +152,18 @@ void show_partition(const shown_draw *shown)
         return;
     }
     printf("\n  partitions: states of a child that its parent cannot tell apart\n");
-    for (size_t m = 0; m < shown->n_modes; m++) {
-        const phl_tensor *mode = &shown->modes[m];
-        printf("    slot %u:", (unsigned)mode->slot);
-        for (size_t z = 0; z < mode_size(shown, m); z++) {
-            describe_block(shown, mode, z, text, sizeof text);
+    for (size_t m = 0; m < shown->n_axes; m++) {
+        const phl_tensor *axis = &shown->axes[m];
+        printf("    slot %u:", (unsigned)axis->slot);
+        for (size_t z = 0; z < axis_size(shown, m); z++) {
+            describe_block(shown, axis, z, text, sizeof text);
             printf(" %s", text);
         }
-        printf("%s\n", mode->dtype == PHL_FLOAT64 ? " (soft: likeliest blocks)" : "");
+        printf("%s\n", axis->dtype == PHL_FLOAT64 ? " (soft: likeliest blocks)" : "");
     }
-    if (shown->n_modes == 0) {
+    if (shown->n_axes == 0) {
         printf("    no slot is active: a state does not depend on children\n");
-    } else if (shown->n_modes < shown->slots) {
+    } else if (shown->n_axes < shown->slots) {
         printf("    the other slots do not matter\n");
     }
 }
@@ -290,11 +290,11 @@ static void print_configurations(const shown_draw *shown, size_t state)
         }
         print_heading(i ? "" : "after");
         printf("%.2f", rows[i].weight);
-        for (size_t m = 0; m < shown->n_modes; m++) {
-            stride /= mode_size(shown, m);
-            size_t z = rows[i].number / stride % mode_size(shown, m);
-            describe_block(shown, &shown->modes[m], z, block, sizeof block);
-            printf("%s slot %u: %s", m ? "," : " with", (unsigned)shown->modes[m].slot, block);
+        for (size_t m = 0; m < shown->n_axes; m++) {
+            stride /= axis_size(shown, m);
+            size_t z = rows[i].number / stride % axis_size(shown, m);
+            describe_block(shown, &shown->axes[m], z, block, sizeof block);
+            printf("%s slot %u: %s", m ? "," : " with", (unsigned)shown->axes[m].slot, block);
         }
         putchar('\n');
     }

@@ -27,18 +27,18 @@ void show_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, siz
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         phl_tensor_find(draw, tensors[i].name, 0, tensors[i].tensor);
     }
-    shown->n_modes = shown->core.data ? shown->core.n_axes - 1 : 0;
-    shown->modes = terminal_allocate(shown->n_modes, sizeof *shown->modes);
+    shown->n_axes = shown->core.data ? shown->core.n_axes - 1 : 0;
+    shown->axes = terminal_allocate(shown->n_axes, sizeof *shown->axes);
     for (size_t i = 0, m = 0; phl_tensor_get(draw, i, &tensor); i++) {
         if (tensor.slot) {
-            shown->modes[m++] = tensor;
+            shown->axes[m++] = tensor;
         }
     }
 }
 
 void show_end(shown_draw *shown)
 {
-    free(shown->modes);
+    free(shown->axes);
 }
 
 double number_at(const phl_tensor *tensor, size_t i)
@@ -78,19 +78,19 @@ void sort_weighted(weighted *items, size_t n)
 
 /* ---- active slots ---- */
 
-size_t mode_size(const shown_draw *shown, size_t mode)
+size_t axis_size(const shown_draw *shown, size_t axis)
 {
-    return shown->core.shape[mode];
+    return shown->core.shape[axis];
 }
 
-size_t mode_block(const phl_tensor *mode, size_t value)
+size_t axis_block(const phl_tensor *axis, size_t value)
 {
     size_t best = 0;
-    if (mode->dtype == PHL_INT32) {
-        return (size_t)((const int32_t *)mode->data)[value];
+    if (axis->dtype == PHL_INT32) {
+        return (size_t)((const int32_t *)axis->data)[value];
     }
-    for (size_t z = 1; z < mode->shape[1]; z++) {
-        if (number_at_2(mode, value, z) > number_at_2(mode, value, best)) {
+    for (size_t z = 1; z < axis->shape[1]; z++) {
+        if (number_at_2(axis, value, z) > number_at_2(axis, value, best)) {
             best = z;
         }
     }
@@ -100,18 +100,18 @@ size_t mode_block(const phl_tensor *mode, size_t value)
 size_t core_rows(const shown_draw *shown)
 {
     size_t rows = 1;
-    for (size_t m = 0; m < shown->n_modes; m++) {
-        rows *= mode_size(shown, m);
+    for (size_t m = 0; m < shown->n_axes; m++) {
+        rows *= axis_size(shown, m);
     }
     return rows;
 }
 
 double core_at(const shown_draw *shown, size_t row, size_t state)
 {
-    size_t at = state * shown->core.strides[shown->n_modes];
-    for (size_t m = shown->n_modes; m-- > 0;) {
-        at += row % mode_size(shown, m) * shown->core.strides[m];
-        row /= mode_size(shown, m);
+    size_t at = state * shown->core.strides[shown->n_axes];
+    for (size_t m = shown->n_axes; m-- > 0;) {
+        at += row % axis_size(shown, m) * shown->core.strides[m];
+        row /= axis_size(shown, m);
     }
     return ((const double *)shown->core.data)[at];
 }
@@ -137,11 +137,11 @@ static double information(const double *rows, size_t n, size_t m)
 }
 
 /* Rows of the core averaged over the blocks of all slots but one: [k][C]. */
-static double core_information(const shown_draw *shown, size_t mode)
+static double core_information(const shown_draw *shown, size_t axis)
 {
-    size_t k = mode_size(shown, mode), c = shown->states, stride = 1, n = core_rows(shown);
-    for (size_t later = mode + 1; later < shown->n_modes; later++) {
-        stride *= mode_size(shown, later);
+    size_t k = axis_size(shown, axis), c = shown->states, stride = 1, n = core_rows(shown);
+    for (size_t later = axis + 1; later < shown->n_axes; later++) {
+        stride *= axis_size(shown, later);
     }
     double *rows = terminal_allocate(k * c, sizeof *rows);
     for (size_t r = 0; r < n; r++) {
@@ -159,8 +159,8 @@ double slot_information(const shown_draw *shown, size_t slot)
 {
     size_t c = shown->states;
     if (!shown->transition.data) {
-        for (size_t m = 0; m < shown->n_modes; m++) {
-            if (shown->modes[m].slot == slot) {
+        for (size_t m = 0; m < shown->n_axes; m++) {
+            if (shown->axes[m].slot == slot) {
                 return core_information(shown, m);
             }
         }

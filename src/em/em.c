@@ -175,7 +175,7 @@ phl_status phl_em_fit(const phl_index *index, const uint32_t *label_row, phl_par
                              .temperature = 1.0,
                              .log_likelihood = result->log_likelihood,
                              .log_joint = result->objective,
-                             .active = params->n_modes,
+                             .active = params->n_axes,
                              .seconds = seconds_now() - began};
         double gain = result->objective - previous;
         if (!watched && options->watch != NULL && !options->watch(&row, options->context)) {

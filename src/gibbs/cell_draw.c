@@ -33,8 +33,8 @@ static void list_axes(phl_cell_draw *cell_draw)
     cell_draw->n_sets = 1;
     cell_draw->blocks = 0;
     cell_draw->most = phl_whole_lanes(stride);
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *from = &params->modes[a];
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        const phl_axis *from = &params->axes[a];
         phl_cell_draw_axis *axis = &cell_draw->axis[a];
         stride /= from->size;
         cell_draw->most += phl_whole_lanes(stride);
@@ -91,9 +91,9 @@ void phl_cell_draw_open(const phl_cell_draw *cell_draw, uint32_t s, phl_cell_dra
 {
     const phl_upward *upward = cell_draw->upward;
     const phl_twins *twins = &upward->twins;
-    size_t n_modes = twins->n_slots, width = upward->width, n = 0, cell = 0;
-    const uint32_t *seen = twins->seen + (s - twins->n_leaves) * n_modes;
-    for (size_t a = 0; a < n_modes; a++) {
+    size_t n_axes = twins->n_slots, width = upward->width, n = 0, cell = 0;
+    const uint32_t *seen = twins->seen + (s - twins->n_leaves) * n_axes;
+    for (size_t a = 0; a < n_axes; a++) {
         const phl_cell_draw_axis *axis = &cell_draw->axis[a];
         uint32_t pair = seen[a];
         if (pair == PHL_NO_PAIR && axis->empty == NULL) {

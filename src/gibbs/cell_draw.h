@@ -34,7 +34,7 @@ typedef struct phl_cell_draw_batch {
 
 typedef struct phl_cell_draw {
     const phl_upward *upward; /* borrowed */
-    phl_cell_draw_axis axis[PHL_MAX_MODES];
+    phl_cell_draw_axis axis[PHL_MAX_AXES];
     size_t blocks;      /* of all active slots */
     size_t most;        /* doubles of R_0 .. R_n-1 of one node */
     size_t n_sets;      /* of slots whose blocks are not known: 2^slots */
@@ -72,7 +72,7 @@ typedef struct phl_cell_draw_node {
     size_t n;     /* slots whose block is not known */
     size_t cell;  /* where all of them show block 0 */
     double total; /* R_n in the state at hand */
-    phl_cell_draw_slot slot[PHL_MAX_MODES];
+    phl_cell_draw_slot slot[PHL_MAX_AXES];
 } phl_cell_draw_node;
 
 /* The cell_draw of internal subtree s; then, as often as wanted, those in state j. */

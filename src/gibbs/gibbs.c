@@ -28,7 +28,7 @@ static void set_uniform(phl_params *params)
 }
 
 /* Partitions to start from: given ones, given sizes, or two blocks in random slots. */
-static phl_status start_partitions(phl_gibbs *gibbs, const phl_mode *fixed, uint32_t n_fixed,
+static phl_status start_partitions(phl_gibbs *gibbs, const phl_axis *fixed, uint32_t n_fixed,
                                    phl_error *error)
 {
     phl_partitions *partitions = gibbs->partitions;
@@ -132,28 +132,28 @@ static phl_status allocate(phl_gibbs *gibbs, phl_error *error)
     return PHL_OK;
 }
 
-phl_status phl_gibbs_set_modes(phl_gibbs *gibbs, phl_error *error)
+phl_status phl_gibbs_set_axes(phl_gibbs *gibbs, phl_error *error)
 {
     phl_params *params = gibbs->params;
-    phl_mode modes[PHL_MAX_MODES];
-    PHL_CHECK_BUG(gibbs->partitions->n_active <= PHL_MAX_MODES, error);
-    uint32_t n = phl_partitions_modes(gibbs->partitions, modes);
-    bool same = n == params->n_modes && !params->soft;
+    phl_axis axes[PHL_MAX_AXES];
+    PHL_CHECK_BUG(gibbs->partitions->n_active <= PHL_MAX_AXES, error);
+    uint32_t n = phl_partitions_axes(gibbs->partitions, axes);
+    bool same = n == params->n_axes && !params->soft;
     for (uint32_t a = 0; same && a < n; a++) {
-        same = modes[a].slot == params->modes[a].slot && modes[a].size == params->modes[a].size;
+        same = axes[a].slot == params->axes[a].slot && axes[a].size == params->axes[a].size;
     }
     if (!same) {
-        return phl_params_set_modes(params, modes, n, error);
+        return phl_params_set_axes(params, axes, n, error);
     }
     for (uint32_t a = 0; a < n; a++) { /* nothing to allocate */
-        memcpy(params->modes[a].block, modes[a].block,
-               ((size_t)params->states + 1) * sizeof *modes[a].block);
+        memcpy(params->axes[a].block, axes[a].block,
+               ((size_t)params->states + 1) * sizeof *axes[a].block);
     }
     return PHL_OK;
 }
 
 phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_row, uint32_t states,
-                            uint32_t labels, const phl_mode *fixed, uint32_t n_fixed,
+                            uint32_t labels, const phl_axis *fixed, uint32_t n_fixed,
                             const phl_gibbs_options *options, phl_gibbs **gibbs, phl_error *error)
 {
     const phl_index *index = pairs->index;
@@ -198,14 +198,14 @@ phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_r
         uint32_t eligible = pairs->n_eligible;
         phl_partition_prior *prior = &made->partitions->prior;
         prior->slots_max = prior->slots_max > eligible ? eligible : prior->slots_max;
-        prior->slots_max = prior->slots_max > PHL_MAX_MODES ? PHL_MAX_MODES : prior->slots_max;
+        prior->slots_max = prior->slots_max > PHL_MAX_AXES ? PHL_MAX_AXES : prior->slots_max;
         status = start_partitions(made, fixed, n_fixed, error);
     }
     if (status == PHL_OK) {
         status = phl_partitions_count(made->partitions, error);
     }
     if (status == PHL_OK) {
-        status = phl_gibbs_set_modes(made, error);
+        status = phl_gibbs_set_axes(made, error);
     }
     if (status == PHL_OK) {
         set_uniform(made->params);
@@ -228,12 +228,12 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     if (gibbs == NULL) {
         return;
     }
-    if (gibbs->counts.mode != NULL) {
-        for (uint32_t a = 0; a < gibbs->params->n_modes; a++) {
-            phl_free(gibbs->counts.mode[a]);
+    if (gibbs->counts.kappa != NULL) {
+        for (uint32_t a = 0; a < gibbs->params->n_axes; a++) {
+            phl_free(gibbs->counts.kappa[a]);
         }
     }
-    phl_free(gibbs->counts.mode);
+    phl_free(gibbs->counts.kappa);
     phl_free(gibbs->counts.core);
     phl_free(gibbs->counts.state);
     phl_free(gibbs->counts.one_state);
@@ -335,10 +335,10 @@ static double emission_marginal(const phl_gibbs *gibbs)
 
 static double soft_marginal(const phl_gibbs *gibbs, uint32_t a)
 {
-    size_t c = gibbs->params->states, k = gibbs->params->modes[a].size;
+    size_t c = gibbs->params->states, k = gibbs->params->axes[a].size;
     const phl_rising each = {.a = gibbs->options.delta / (double)k};
     const phl_rising all = {.a = gibbs->options.delta};
-    return marginal(gibbs->counts.mode[a], c + 1, k, &each, &all);
+    return marginal(gibbs->counts.kappa[a], c + 1, k, &each, &all);
 }
 
 static double joint(const phl_gibbs *gibbs)
@@ -360,7 +360,7 @@ static double joint(const phl_gibbs *gibbs)
         }
         sum -= total > 0 ? phl_log_rising(gibbs->alpha, total) : 0.0;
     }
-    for (uint32_t a = 0; a < params->n_modes; a++) {
+    for (uint32_t a = 0; a < params->n_axes; a++) {
         sum += soft_marginal(gibbs, a);
     }
     return sum;
@@ -390,13 +390,13 @@ static phl_status allocate_soft_counts(phl_gibbs *gibbs, phl_error *error)
     const phl_params *params = gibbs->params;
     size_t c = params->states;
     gibbs->counts.core = phl_alloc_zero(params->core_rows * c, sizeof *gibbs->counts.core, error);
-    gibbs->counts.mode = phl_alloc_zero(params->n_modes, sizeof *gibbs->counts.mode, error);
+    gibbs->counts.kappa = phl_alloc_zero(params->n_axes, sizeof *gibbs->counts.kappa, error);
     phl_status status =
-        gibbs->counts.core == NULL || gibbs->counts.mode == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
-        gibbs->counts.mode[a] =
-            phl_alloc_zero((c + 1) * params->modes[a].size, sizeof *gibbs->counts.mode[a], error);
-        status = gibbs->counts.mode[a] == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        gibbs->counts.core == NULL || gibbs->counts.kappa == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_axes; a++) {
+        gibbs->counts.kappa[a] =
+            phl_alloc_zero((c + 1) * params->axes[a].size, sizeof *gibbs->counts.kappa[a], error);
+        status = gibbs->counts.kappa[a] == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     return status;
 }
@@ -405,9 +405,9 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
 {
     phl_params *params = gibbs->params;
     size_t c = params->states, cells = params->core_rows * c;
-    uint32_t n = params->n_modes;
-    phl_mode modes[PHL_MAX_MODES];
-    memset(modes, 0, sizeof modes);
+    uint32_t n = params->n_axes;
+    phl_axis axes[PHL_MAX_AXES];
+    memset(axes, 0, sizeof axes);
     if (n == 0) {
         gibbs->options.fixed_partitions = true; /* nothing to soften, and k stays as it is */
     }
@@ -418,28 +418,28 @@ phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error)
     double *core = phl_alloc(cells, sizeof *core, error);
     phl_status status = core == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (uint32_t a = 0; status == PHL_OK && a < n; a++) {
-        size_t size = params->modes[a].size;
-        modes[a].slot = params->modes[a].slot;
-        modes[a].size = params->modes[a].size;
-        modes[a].matrix = phl_alloc((c + 1) * size, sizeof *modes[a].matrix, error);
-        status = modes[a].matrix == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        size_t size = params->axes[a].size;
+        axes[a].slot = params->axes[a].slot;
+        axes[a].size = params->axes[a].size;
+        axes[a].matrix = phl_alloc((c + 1) * size, sizeof *axes[a].matrix, error);
+        status = axes[a].matrix == NULL ? PHL_ERR_MEMORY : PHL_OK;
         for (size_t q = 0; status == PHL_OK && q <= c; q++) {
             for (size_t z = 0; z < size; z++) {
-                modes[a].matrix[q * size + z] =
-                    0.9 * (params->modes[a].block[q] == z) + 0.1 / (double)size;
+                axes[a].matrix[q * size + z] =
+                    0.9 * (params->axes[a].block[q] == z) + 0.1 / (double)size;
             }
         }
     }
     if (status == PHL_OK) {
         memcpy(core, params->core, cells * sizeof *core);
-        status = phl_params_set_modes(params, modes, n, error);
+        status = phl_params_set_axes(params, axes, n, error);
     }
     if (status == PHL_OK) {
         memcpy(params->core, core, cells * sizeof *core);
         status = allocate_soft_counts(gibbs, error);
     }
     for (uint32_t a = 0; a < n; a++) {
-        phl_free(modes[a].matrix);
+        phl_free(axes[a].matrix);
     }
     phl_free(core);
     return status;
@@ -452,12 +452,12 @@ static void restore_partitions(phl_partitions *partitions, const phl_params *par
     size_t values = (size_t)params->states + 1;
     const uint32_t *eligible = partitions->counts->pairs->eligible;
     for (uint32_t e = 0; e < partitions->n_eligible; e++) {
-        uint32_t number = params->mode_of_slot[eligible[e]];
-        const phl_mode *mode = number == 0 ? NULL : &params->modes[number - 1];
-        partitions->size[e] = mode == NULL ? 1 : mode->size;
+        uint32_t number = params->axis_of_slot[eligible[e]];
+        const phl_axis *axis = number == 0 ? NULL : &params->axes[number - 1];
+        partitions->size[e] = axis == NULL ? 1 : axis->size;
         for (size_t q = 0; q < values; q++) {
             partitions->block[e * values + q] =
-                mode == NULL || mode->block == NULL ? 0 : mode->block[q];
+                axis == NULL || axis->block == NULL ? 0 : axis->block[q];
         }
     }
 }
@@ -469,7 +469,7 @@ phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl
                       old->slots == gibbs->params->slots && old->labels == gibbs->params->labels,
                   error);
     phl_status status =
-        phl_params_set_modes(gibbs->params, state->params->modes, state->params->n_modes, error);
+        phl_params_set_axes(gibbs->params, state->params->axes, state->params->n_axes, error);
     if (status != PHL_OK) {
         return status;
     }

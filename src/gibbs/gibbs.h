@@ -31,7 +31,7 @@ typedef struct phl_gibbs_counts {
     int64_t *prior;      /* [L][C] leaves */
     int64_t *emission;   /* [M + 1][C] */
     int64_t *core;       /* soft: [core_rows][C]; hard: the cells of the partitions */
-    int64_t **mode;      /* soft: per mode [C + 1][k] */
+    int64_t **kappa;     /* soft: by axis [C + 1][k] */
 } phl_gibbs_counts;
 
 typedef struct phl_gibbs {
@@ -62,8 +62,8 @@ typedef struct phl_gibbs {
     phl_likely_outcomes likely;
     int64_t *pool; /* [n_pairs][width] children of pairs in active slots, by the block they show */
     size_t pool_capacity;
-    double *share; /* by mode, at first_share: [k][C] how far a state belongs to a block */
-    size_t share_capacity, first_share[PHL_MAX_MODES];
+    double *share; /* by axis, at first_share: [k][C] how far a state belongs to a block */
+    size_t share_capacity, first_share[PHL_MAX_AXES];
     /* log (beta)_n, log ((M + 1) beta)_n; log (gamma)_n, log (C gamma)_n. */
     phl_rising emission_rising[2], prior_rising[2];
     /* Labels and slots that take no part in step 1; see gibbs_parameters.c. */
@@ -80,7 +80,7 @@ typedef struct phl_gibbs {
  * into two blocks, all tables uniform, so that the first hidden states are uniform.  fixed:
  * partitions to start from and, with options->fixed_partitions, to keep. */
 phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_row, uint32_t states,
-                            uint32_t labels, const phl_mode *fixed, uint32_t n_fixed,
+                            uint32_t labels, const phl_axis *fixed, uint32_t n_fixed,
                             const phl_gibbs_options *options, phl_gibbs **gibbs, phl_error *error);
 void phl_gibbs_free(phl_gibbs *gibbs);
 
@@ -117,7 +117,7 @@ void phl_gibbs_parameters_expand(phl_gibbs *gibbs);
 /* Parts of phl_gibbs_create and of step 3: what the forest has; active slots of the model from the
  * partitions. */
 phl_status phl_gibbs_parameters_list_seen(phl_gibbs *gibbs, phl_error *error);
-phl_status phl_gibbs_set_modes(phl_gibbs *gibbs, phl_error *error);
+phl_status phl_gibbs_set_axes(phl_gibbs *gibbs, phl_error *error);
 
 /* Go over to soft clustering: kappa = 0.9 hard + 0.1 / k, sizes kept; later steps are soft. */
 phl_status phl_gibbs_soften(phl_gibbs *gibbs, phl_error *error);

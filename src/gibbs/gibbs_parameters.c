@@ -286,7 +286,7 @@ phl_status phl_gibbs_parameters_draw(phl_gibbs *gibbs, uint64_t drawn_in, phl_er
     phl_rng rng;
     gibbs->drawn_in = drawn_in;
     if (!params->soft) {
-        phl_status status = phl_gibbs_set_modes(gibbs, error);
+        phl_status status = phl_gibbs_set_axes(gibbs, error);
         if (status != PHL_OK) {
             return status;
         }
@@ -301,11 +301,11 @@ phl_status phl_gibbs_parameters_draw(phl_gibbs *gibbs, uint64_t drawn_in, phl_er
     if (status != PHL_OK) {
         return status;
     }
-    for (uint32_t a = 0; params->soft && a < params->n_modes; a++) {
-        phl_mode *mode = &params->modes[a];
-        stream_of(gibbs, PHL_PURPOSE_MODE, a, &rng);
-        draw_rows(&rng, gibbs->options.delta / mode->size, gibbs->counts.mode[a], c + 1, mode->size,
-                  mode->matrix);
+    for (uint32_t a = 0; params->soft && a < params->n_axes; a++) {
+        phl_axis *axis = &params->axes[a];
+        stream_of(gibbs, PHL_PURPOSE_KAPPA, a, &rng);
+        draw_rows(&rng, gibbs->options.delta / axis->size, gibbs->counts.kappa[a], c + 1,
+                  axis->size, axis->matrix);
     }
     draw_shape(gibbs);
     phl_params_complete(params);

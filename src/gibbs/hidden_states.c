@@ -108,7 +108,7 @@ static const double *beta_of(const phl_gibbs *gibbs, uint32_t s)
     return gibbs->upward->beta + (size_t)twins->first[twins->group[s]] * gibbs->params->states;
 }
 
-/* beta of s restricted to block z of mode a, into gibbs->weights. */
+/* beta of s restricted to block z of axis a, into gibbs->weights. */
 static void restrict_beta(phl_gibbs *gibbs, uint32_t s, uint32_t a, size_t z)
 {
     size_t c = gibbs->params->states;
@@ -149,12 +149,12 @@ static void tally_add(struct tally *tally, size_t c, int64_t n, uint32_t one, co
     }
 }
 
-/* Soft: children of mode a that show block z. */
-static void count_mode(phl_gibbs *gibbs, uint32_t a, size_t z, int64_t n, uint32_t one,
-                       const int64_t *drawn)
+/* Soft: children of axis a that show block z. */
+static void count_kappa(phl_gibbs *gibbs, uint32_t a, size_t z, int64_t n, uint32_t one,
+                        const int64_t *drawn)
 {
-    size_t c = gibbs->params->states, size = gibbs->params->modes[a].size;
-    int64_t *count = gibbs->counts.mode[a] + z;
+    size_t c = gibbs->params->states, size = gibbs->params->axes[a].size;
+    int64_t *count = gibbs->counts.kappa[a] + z;
     if (one != PHL_MANY) {
         count[one * size] += n;
         return;
@@ -170,7 +170,7 @@ static void divide_blocks(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t 
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
-    for (size_t z = 0; z < params->modes[a].size; z++) {
+    for (size_t z = 0; z < params->axes[a].size; z++) {
         int64_t n = gibbs->pool[pair * gibbs->upward->width + z];
         if (n == 0) {
             continue;
@@ -181,7 +181,7 @@ static void divide_blocks(phl_gibbs *gibbs, uint32_t s, uint32_t pair, uint32_t 
         uint32_t one = divide(n, gibbs->weights, c, total, guess, rng, gibbs->drawn);
         tally_add(value, c, n, one, gibbs->drawn);
         if (params->soft) {
-            count_mode(gibbs, a, z, n, one, gibbs->drawn);
+            count_kappa(gibbs, a, z, n, one, gibbs->drawn);
         }
     }
 }
@@ -194,7 +194,7 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
     const double *weights = beta_of(gibbs, s);
     double total = 1.0;
     uint32_t number =
-        pair == PHL_NO_PAIR ? 0 : params->mode_of_slot[gibbs->index->pair_row[pair] + 1];
+        pair == PHL_NO_PAIR ? 0 : params->axis_of_slot[gibbs->index->pair_row[pair] + 1];
     size_t z = 0;
     if (number != 0) {
         const int64_t *pool = gibbs->pool + pair * gibbs->upward->width;
@@ -207,7 +207,7 @@ static uint32_t draw_lone_state(phl_gibbs *gibbs, uint32_t s, uint32_t pair, phl
     }
     uint32_t j = (uint32_t)phl_categorical_draw_total(rng, weights, c, total);
     if (number != 0 && params->soft) {
-        gibbs->counts.mode[number - 1][j * params->modes[number - 1].size + z]++;
+        gibbs->counts.kappa[number - 1][j * params->axes[number - 1].size + z]++;
     }
     return j;
 }
@@ -231,7 +231,7 @@ static struct tally draw_states(phl_gibbs *gibbs, uint32_t s, phl_rng *rng)
         if (pairs->pair_times[pair] == 0) {
             continue; /* not in an eligible slot */
         }
-        uint32_t number = params->mode_of_slot[index->pair_row[pair] + 1];
+        uint32_t number = params->axis_of_slot[index->pair_row[pair] + 1];
         struct tally value = {counts->value + pair * c, 0, 0};
         if (number != 0) {
             divide_blocks(gibbs, s, pair, number - 1, rng, &value);
@@ -257,7 +257,7 @@ static void show_block(phl_gibbs *gibbs, const phl_cell_draw_slot *slot, size_t 
         gibbs->pool[slot->pair * gibbs->upward->width + z] += n;
     } else { /* empty, which only soft ones leave open */
         size_t a = (size_t)(slot->axis - gibbs->cell_draw.axis);
-        gibbs->counts.mode[a][gibbs->params->states * slot->axis->size + z] += n;
+        gibbs->counts.kappa[a][gibbs->params->states * slot->axis->size + z] += n;
     }
 }
 
@@ -500,30 +500,30 @@ static phl_status draw_any(phl_gibbs *gibbs, uint32_t s, phl_rng *rng, phl_error
         return draw_subtree(gibbs, s, rng, error);
     }
     bool active =
-        pair != PHL_NO_PAIR && gibbs->params->mode_of_slot[gibbs->index->pair_row[pair] + 1] != 0;
+        pair != PHL_NO_PAIR && gibbs->params->axis_of_slot[gibbs->index->pair_row[pair] + 1] != 0;
     return active || gibbs->params->soft || gibbs->index->forest->leaf_slot[s] != 0
                ? draw_lone(gibbs, s, pair, rng, error)
                : draw_free(gibbs, s, pair, rng, error);
 }
 
-/* share[a][z][q]: 1 if state q is in block z of mode a, soft: kappa. */
+/* share[a][z][q]: 1 if state q is in block z of axis a, soft: kappa. */
 static phl_status prepare_shares(phl_gibbs *gibbs, phl_error *error)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states, at = 0;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
+    for (uint32_t a = 0; a < params->n_axes; a++) {
         gibbs->first_share[a] = at;
-        at += params->modes[a].size * c;
+        at += params->axes[a].size * c;
     }
     phl_status status =
         phl_grow(&gibbs->share, &gibbs->share_capacity, at, sizeof *gibbs->share, error);
-    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        for (size_t z = 0; z < mode->size; z++) {
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
+        for (size_t z = 0; z < axis->size; z++) {
             for (size_t q = 0; q < c; q++) {
                 gibbs->share[gibbs->first_share[a] + z * c + q] =
-                    mode->block != NULL ? (double)(mode->block[q] == z)
-                                        : mode->matrix[q * mode->size + z];
+                    axis->block != NULL ? (double)(axis->block[q] == z)
+                                        : axis->matrix[q * axis->size + z];
             }
         }
     }
@@ -568,9 +568,9 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
     }
     if (params->soft) {
         memset(gibbs->counts.core, 0, params->core_rows * c * sizeof *gibbs->counts.core);
-        for (uint32_t a = 0; a < params->n_modes; a++) {
-            memset(gibbs->counts.mode[a], 0,
-                   (c + 1) * params->modes[a].size * sizeof *gibbs->counts.mode[a]);
+        for (uint32_t a = 0; a < params->n_axes; a++) {
+            memset(gibbs->counts.kappa[a], 0,
+                   (c + 1) * params->axes[a].size * sizeof *gibbs->counts.kappa[a]);
         }
     }
     phl_state_counts_reset(gibbs->state_counts);

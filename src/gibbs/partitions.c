@@ -245,15 +245,15 @@ phl_status phl_partitions_count(phl_partitions *partitions, phl_error *error)
     return PHL_OK;
 }
 
-uint32_t phl_partitions_modes(const phl_partitions *partitions, phl_mode *modes)
+uint32_t phl_partitions_axes(const phl_partitions *partitions, phl_axis *axes)
 {
     uint32_t count = 0;
     for (uint32_t e = 0; e < partitions->n_eligible; e++) {
         if (partitions->size[e] > 1) {
-            modes[count].slot = partitions->counts->pairs->eligible[e];
-            modes[count].size = partitions->size[e];
-            modes[count].block = partitions->block + (size_t)e * (partitions->states + 1);
-            modes[count].matrix = NULL;
+            axes[count].slot = partitions->counts->pairs->eligible[e];
+            axes[count].size = partitions->size[e];
+            axes[count].block = partitions->block + (size_t)e * (partitions->states + 1);
+            axes[count].matrix = NULL;
             count++;
         }
     }

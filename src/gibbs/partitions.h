@@ -122,7 +122,7 @@ phl_status phl_partition_carry(phl_partitions *partitions, double temperature, p
 phl_status phl_partition_sweep(phl_partitions *partitions, double temperature, phl_rng *rng,
                                phl_error *error);
 
-/* The active slots as modes of a model (block arrays borrowed); returns how many. */
-uint32_t phl_partitions_modes(const phl_partitions *partitions, phl_mode *modes);
+/* The active slots as axes of a model (block arrays borrowed); returns how many. */
+uint32_t phl_partitions_axes(const phl_partitions *partitions, phl_axis *axes);
 
 #endif

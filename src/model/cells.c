@@ -9,25 +9,25 @@ void phl_cells_start(phl_cells *cells, const phl_upward *upward, uint32_t s)
     size_t stride = params->core_rows;
     cells->n = 0;
     cells->cell = 0;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        stride /= mode->size;
-        while (link < end && forest->links[link].slot < mode->slot) {
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
+        stride /= axis->size;
+        while (link < end && forest->links[link].slot < axis->slot) {
             link++;
         }
-        bool filled = link < end && forest->links[link].slot == mode->slot;
-        if (!filled && mode->block != NULL) {
-            cells->cell += mode->block[params->states] * stride;
+        bool filled = link < end && forest->links[link].slot == axis->slot;
+        if (!filled && axis->block != NULL) {
+            cells->cell += axis->block[params->states] * stride;
             continue;
         }
         uint32_t pair = filled ? upward->index->link_pair[link] : PHL_NO_PAIR;
-        cells->free[cells->n].mode = a;
-        cells->free[cells->n].size = mode->size;
+        cells->free[cells->n].axis = a;
+        cells->free[cells->n].size = axis->size;
         cells->free[cells->n].digit = 0;
         cells->free[cells->n].pair = pair;
         cells->free[cells->n].stride = stride;
         cells->free[cells->n].m = filled ? upward->message + pair * upward->width
-                                         : mode->matrix + (size_t)params->states * mode->size;
+                                         : axis->matrix + (size_t)params->states * axis->size;
         cells->n++;
     }
 }

@@ -9,13 +9,13 @@
 #include "model/infer.h"
 
 typedef struct phl_cells {
-    uint32_t n; /* free modes */
+    uint32_t n; /* free axes */
     struct {
-        uint32_t mode, size, digit;
+        uint32_t axis, size, digit;
         uint32_t pair;   /* of the child, or PHL_NO_PAIR for an empty slot (soft) */
         size_t stride;   /* in cells */
         const double *m; /* [size] */
-    } free[PHL_MAX_MODES];
+    } free[PHL_MAX_AXES];
     size_t cell; /* the present one: row of the core */
 } phl_cells;
 
@@ -25,7 +25,7 @@ void phl_cells_start(phl_cells *cells, const phl_upward *upward, uint32_t s);
 /* The next cell, or false behind the last one (the odometer is then at the first again). */
 bool phl_cells_next(phl_cells *cells);
 
-/* Product of the messages of all free modes at the present cell; of all but one. */
+/* Product of the messages of all free axes at the present cell; of all but one. */
 double phl_cells_weight(const phl_cells *cells);
 double phl_cells_weight_without(const phl_cells *cells, uint32_t without);
 

@@ -46,11 +46,11 @@ size_t phl_model_best_draw(const phl_model *model)
 uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32_t slot)
 {
     const phl_params *params = draw < model->n_draws ? model->draws[draw].params : NULL;
-    if (params == NULL || params->mode_of_slot == NULL || slot < 1 || slot > params->slots) {
+    if (params == NULL || params->axis_of_slot == NULL || slot < 1 || slot > params->slots) {
         return 0;
     }
-    uint32_t number = params->mode_of_slot[slot];
-    return number == 0 ? 1 : params->modes[number - 1].size;
+    uint32_t number = params->axis_of_slot[slot];
+    return number == 0 ? 1 : params->axes[number - 1].size;
 }
 
 double phl_model_slot_posterior(const phl_model *model, uint32_t slot, size_t *draws)

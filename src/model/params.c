@@ -13,11 +13,11 @@
 
 /* Doubles of each table; all in floating point, so that huge sizes do not overflow. */
 struct sizes {
-    double prior, emission, switching, transition, root, core, modes, shape;
+    double prior, emission, switching, transition, root, core, axes, shape;
 };
 
 static struct sizes measure(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
-                            const phl_mode *modes, uint32_t n_modes)
+                            const phl_axis *axes, uint32_t n_axes)
 {
     double c = states, l = slots, m = labels;
     struct sizes sizes = {.emission = (m + 2) * c, .shape = 3 * l};
@@ -30,23 +30,23 @@ static struct sizes measure(phl_kind kind, uint32_t states, uint32_t slots, uint
         sizes.transition = (l + 1) * c * c;
     } else if (kind == PHL_FULL) {
         sizes.core = pow(c + 1, l) * c;
-        sizes.modes = l * (c + 1) / 2;
+        sizes.axes = l * (c + 1) / 2;
     } else {
         sizes.core = c;
-        for (uint32_t a = 0; a < n_modes; a++) {
-            sizes.core *= modes[a].size;
-            sizes.modes += (c + 1) * (modes[a].matrix != NULL ? modes[a].size : 0.5);
+        for (uint32_t a = 0; a < n_axes; a++) {
+            sizes.core *= axes[a].size;
+            sizes.axes += (c + 1) * (axes[a].matrix != NULL ? axes[a].size : 0.5);
         }
     }
     return sizes;
 }
 
 uint64_t phl_params_bytes(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
-                          const phl_mode *modes, uint32_t n_modes)
+                          const phl_axis *axes, uint32_t n_axes)
 {
-    struct sizes s = measure(kind, states, slots, labels, modes, n_modes);
+    struct sizes s = measure(kind, states, slots, labels, axes, n_axes);
     double bytes = 8.0 * (s.prior + s.emission + s.switching + s.transition + s.root + s.core +
-                          s.modes + s.shape);
+                          s.axes + s.shape);
     return bytes < 1.8e19 ? (uint64_t)bytes : UINT64_MAX;
 }
 
@@ -54,7 +54,7 @@ uint64_t phl_params_bytes(phl_kind kind, uint32_t states, uint32_t slots, uint32
  * Making
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status copy_mode(const phl_mode *from, uint32_t states, phl_mode *to, phl_error *error)
+static phl_status copy_axis(const phl_axis *from, uint32_t states, phl_axis *to, phl_error *error)
 {
     size_t values = (size_t)states + 1;
     to->slot = from->slot;
@@ -78,42 +78,42 @@ static phl_status copy_mode(const phl_mode *from, uint32_t states, phl_mode *to,
 }
 
 /* The identity partition of one slot. */
-static phl_status identity_mode(uint32_t slot, uint32_t states, phl_mode *mode, phl_error *error)
+static phl_status identity_axis(uint32_t slot, uint32_t states, phl_axis *axis, phl_error *error)
 {
-    mode->slot = slot;
-    mode->size = states + 1;
-    mode->block = phl_alloc((size_t)states + 1, sizeof *mode->block, error);
-    if (mode->block == NULL) {
+    axis->slot = slot;
+    axis->size = states + 1;
+    axis->block = phl_alloc((size_t)states + 1, sizeof *axis->block, error);
+    if (axis->block == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (uint32_t q = 0; q <= states; q++) {
-        mode->block[q] = q;
+        axis->block[q] = q;
     }
     return PHL_OK;
 }
 
-static phl_status make_modes(phl_params *params, const phl_mode *modes, uint32_t n_modes,
-                             phl_error *error)
+static phl_status make_axes(phl_params *params, const phl_axis *axes, uint32_t n_axes,
+                            phl_error *error)
 {
     bool full = params->kind == PHL_FULL;
-    uint32_t count = full ? params->slots : n_modes;
-    params->mode_of_slot =
-        phl_alloc_zero((size_t)params->slots + 2, sizeof *params->mode_of_slot, error);
-    params->modes = phl_alloc_zero(count, sizeof *params->modes, error);
-    if (params->mode_of_slot == NULL || params->modes == NULL) {
+    uint32_t count = full ? params->slots : n_axes;
+    params->axis_of_slot =
+        phl_alloc_zero((size_t)params->slots + 2, sizeof *params->axis_of_slot, error);
+    params->axes = phl_alloc_zero(count, sizeof *params->axes, error);
+    if (params->axis_of_slot == NULL || params->axes == NULL) {
         return PHL_ERR_MEMORY;
     }
-    params->n_modes = count;
+    params->n_axes = count;
     params->core_rows = 1;
     for (uint32_t a = 0; a < count; a++) {
-        phl_status status = full ? identity_mode(a + 1, params->states, &params->modes[a], error)
-                                 : copy_mode(&modes[a], params->states, &params->modes[a], error);
+        phl_status status = full ? identity_axis(a + 1, params->states, &params->axes[a], error)
+                                 : copy_axis(&axes[a], params->states, &params->axes[a], error);
         if (status != PHL_OK) {
             return status;
         }
-        params->soft = params->soft || params->modes[a].matrix != NULL;
-        params->core_rows *= params->modes[a].size;
-        params->mode_of_slot[params->modes[a].slot] = a + 1;
+        params->soft = params->soft || params->axes[a].matrix != NULL;
+        params->core_rows *= params->axes[a].size;
+        params->axis_of_slot[params->axes[a].slot] = a + 1;
     }
     return PHL_OK;
 }
@@ -126,23 +126,23 @@ static phl_status allocate(double **table, double count, phl_error *error)
     return count > 0 && *table == NULL ? PHL_ERR_MEMORY : PHL_OK;
 }
 
-static phl_status check_modes(uint32_t states, uint32_t slots, const phl_mode *modes,
-                              uint32_t n_modes, phl_error *error)
+static phl_status check_axes(uint32_t states, uint32_t slots, const phl_axis *axes, uint32_t n_axes,
+                             phl_error *error)
 {
-    if (n_modes > PHL_MAX_MODES) {
+    if (n_axes > PHL_MAX_AXES) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "%u active slots, expected at most %d",
-                         n_modes, PHL_MAX_MODES);
+                         n_axes, PHL_MAX_AXES);
     }
-    for (uint32_t a = 0; a < n_modes; a++) {
-        const phl_mode *mode = &modes[a];
-        if (mode->slot < 1 || mode->slot > slots || (a > 0 && mode->slot <= modes[a - 1].slot)) {
+    for (uint32_t a = 0; a < n_axes; a++) {
+        const phl_axis *axis = &axes[a];
+        if (axis->slot < 1 || axis->slot > slots || (a > 0 && axis->slot <= axes[a - 1].slot)) {
             return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                             "active slot %u: expected ascending slots from 1 to %u", mode->slot,
+                             "active slot %u: expected ascending slots from 1 to %u", axis->slot,
                              slots);
         }
-        if (mode->size < 1 || mode->size > states + 1) {
+        if (axis->size < 1 || axis->size > states + 1) {
             return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                             "slot %u has %u blocks, expected 1 to %u", mode->slot, mode->size,
+                             "slot %u has %u blocks, expected 1 to %u", axis->slot, axis->size,
                              states + 1);
         }
     }
@@ -164,7 +164,7 @@ phl_status phl_params_limit(phl_kind kind, uint32_t states, uint32_t slots, uint
 }
 
 phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
-                             const phl_mode *modes, uint32_t n_modes, uint64_t memory_limit,
+                             const phl_axis *axes, uint32_t n_axes, uint64_t memory_limit,
                              phl_params **params, phl_error *error)
 {
     if (states < 1 || states > PHL_MOST_STATES || slots < 1) {
@@ -172,12 +172,12 @@ phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uin
                          "%u states and %u slots: expected 1 to %d states, at least 1 slot", states,
                          slots, PHL_MOST_STATES);
     }
-    phl_status status = check_modes(states, slots, modes, kind == PHL_TF ? n_modes : 0, error);
+    phl_status status = check_axes(states, slots, axes, kind == PHL_TF ? n_axes : 0, error);
     if (status != PHL_OK) {
         return status;
     }
     status = phl_params_limit(kind, states, slots,
-                              phl_params_bytes(kind, states, slots, labels, modes, n_modes),
+                              phl_params_bytes(kind, states, slots, labels, axes, n_axes),
                               memory_limit, error);
     if (status != PHL_OK) {
         return status;
@@ -191,9 +191,9 @@ phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uin
     made->slots = slots;
     made->labels = labels;
     if (kind == PHL_FULL || kind == PHL_TF) {
-        status = make_modes(made, modes, n_modes, error);
+        status = make_axes(made, axes, n_axes, error);
     }
-    struct sizes sizes = measure(kind, states, slots, labels, modes, n_modes);
+    struct sizes sizes = measure(kind, states, slots, labels, axes, n_axes);
     struct {
         double **table;
         double count;
@@ -213,37 +213,37 @@ phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uin
     return PHL_OK;
 }
 
-static void free_modes(phl_params *params)
+static void free_axes(phl_params *params)
 {
-    for (uint32_t a = 0; params->modes != NULL && a < params->n_modes; a++) {
-        phl_free(params->modes[a].block);
-        phl_free(params->modes[a].matrix);
+    for (uint32_t a = 0; params->axes != NULL && a < params->n_axes; a++) {
+        phl_free(params->axes[a].block);
+        phl_free(params->axes[a].matrix);
     }
-    phl_free(params->modes);
-    phl_free(params->mode_of_slot);
+    phl_free(params->axes);
+    phl_free(params->axis_of_slot);
 }
 
-phl_status phl_params_set_modes(phl_params *params, const phl_mode *modes, uint32_t n_modes,
-                                phl_error *error)
+phl_status phl_params_set_axes(phl_params *params, const phl_axis *axes, uint32_t n_axes,
+                               phl_error *error)
 {
     phl_params made = {.kind = params->kind, .states = params->states, .slots = params->slots};
-    phl_status status = check_modes(params->states, params->slots, modes, n_modes, error);
+    phl_status status = check_axes(params->states, params->slots, axes, n_axes, error);
     if (status == PHL_OK) {
-        status = make_modes(&made, modes, n_modes, error);
+        status = make_axes(&made, axes, n_axes, error);
     }
     if (status == PHL_OK) {
         status = allocate(&made.core, (double)made.core_rows * params->states, error);
     }
     if (status != PHL_OK) {
-        free_modes(&made);
+        free_axes(&made);
         return status;
     }
-    free_modes(params);
+    free_axes(params);
     phl_free(params->core);
     params->soft = made.soft;
-    params->n_modes = made.n_modes;
-    params->modes = made.modes;
-    params->mode_of_slot = made.mode_of_slot;
+    params->n_axes = made.n_axes;
+    params->axes = made.axes;
+    params->axis_of_slot = made.axis_of_slot;
     params->core_rows = made.core_rows;
     params->core = made.core;
     return PHL_OK;
@@ -254,7 +254,7 @@ void phl_params_free(phl_params *params)
     if (params == NULL) {
         return;
     }
-    free_modes(params);
+    free_axes(params);
     phl_free(params->prior);
     phl_free(params->emission);
     phl_free(params->switching);
@@ -268,8 +268,8 @@ void phl_params_free(phl_params *params)
 phl_status phl_params_clone_empty(const phl_params *params, phl_params **empty, phl_error *error)
 {
     phl_status status =
-        phl_params_create(params->kind, params->states, params->slots, params->labels,
-                          params->modes, params->n_modes, 0, empty, error);
+        phl_params_create(params->kind, params->states, params->slots, params->labels, params->axes,
+                          params->n_axes, 0, empty, error);
     if (status == PHL_OK) {
         phl_params_clear(*empty);
     }
@@ -361,10 +361,10 @@ bool phl_params_table(const phl_params *params, size_t i, phl_table *table)
             return true;
         }
     }
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        if (mode->matrix != NULL && i-- == 0) {
-            phl_table matrix = {"mode", mode->slot, mode->matrix, c + 1, mode->size, mode->size, 1};
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
+        if (axis->matrix != NULL && i-- == 0) {
+            phl_table matrix = {"mode", axis->slot, axis->matrix, c + 1, axis->size, axis->size, 1};
             *table = matrix;
             return true;
         }
@@ -372,23 +372,23 @@ bool phl_params_table(const phl_params *params, size_t i, phl_table *table)
     return false;
 }
 
-static phl_status check_partition(const phl_mode *mode, uint32_t states, phl_error *error)
+static phl_status check_partition(const phl_axis *axis, uint32_t states, phl_error *error)
 {
-    for (uint32_t block = 0; block < mode->size; block++) {
+    for (uint32_t block = 0; block < axis->size; block++) {
         bool used = false;
         for (uint32_t q = 0; q <= states; q++) {
-            used = used || mode->block[q] == block;
+            used = used || axis->block[q] == block;
         }
         if (!used) {
             return phl_raise(error, PHL_ERR_SYNTAX, NULL,
-                             "the partition of slot %u has an empty block %u", mode->slot, block);
+                             "the partition of slot %u has an empty block %u", axis->slot, block);
         }
     }
     for (uint32_t q = 0; q <= states; q++) {
-        if (mode->block[q] >= mode->size) {
+        if (axis->block[q] >= axis->size) {
             return phl_raise(error, PHL_ERR_SYNTAX, NULL,
                              "the partition of slot %u puts value %u into block %u of %u",
-                             mode->slot, q, mode->block[q], mode->size);
+                             axis->slot, q, axis->block[q], axis->size);
         }
     }
     return PHL_OK;
@@ -413,9 +413,9 @@ phl_status phl_params_check(const phl_params *params, phl_error *error)
             }
         }
     }
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        if (params->modes[a].block != NULL) {
-            phl_status status = check_partition(&params->modes[a], params->states, error);
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        if (params->axes[a].block != NULL) {
+            phl_status status = check_partition(&params->axes[a], params->states, error);
             if (status != PHL_OK) {
                 return status;
             }

@@ -12,16 +12,17 @@
 #include "base/error.h"
 
 /* Active slots of a model: every one at least doubles the core, so more cannot be. */
-#define PHL_MAX_MODES PHL_MOST_ACTIVE
+#define PHL_MAX_AXES PHL_MOST_ACTIVE
 
-/* An active slot of tf or full: child values are seen through k blocks (hard) or mixed over them
+/* An active slot of tf or full, one axis of the core (a mode of the tensor, in the paper): child
+ * values are seen through k blocks (hard) or mixed over them
  * (soft). */
-typedef struct phl_mode {
+typedef struct phl_axis {
     uint32_t slot;   /* 1-based */
     uint32_t size;   /* k >= 1 */
     uint32_t *block; /* hard: [C + 1] block of each child value; NULL when soft */
     double *matrix;  /* soft: [C + 1][k] kappa; NULL when hard */
-} phl_mode;
+} phl_axis;
 
 typedef struct phl_params {
     phl_kind kind;
@@ -37,9 +38,9 @@ typedef struct phl_params {
                            td: [L + 1][C][C] A(child state | parent state); row L as in prior */
     double *root;       /* td: [C] rho */
 
-    uint32_t n_modes;       /* active slots, ascending */
-    phl_mode *modes;        /* [n_modes] */
-    uint32_t *mode_of_slot; /* [L + 2] number of a slot's mode + 1; 0: inactive (also for L + 1) */
+    uint32_t n_axes;        /* active slots, ascending */
+    phl_axis *axes;         /* [n_axes] */
+    uint32_t *axis_of_slot; /* [L + 2] number of a slot's axis + 1; 0: inactive (also for L + 1) */
     size_t core_rows;       /* product of k; 1 without active slots */
     double *core;           /* tf, full: [core_rows][C] lambda; last active slot runs fastest */
 
@@ -47,19 +48,19 @@ typedef struct phl_params {
     double *shape;       /* [L][3] absent, leaf, internal */
 } phl_params;
 
-/* Sizes and, for tf, the active slots; tables are allocated and zeroed.  `modes` (n_modes of them,
+/* Sizes and, for tf, the active slots; tables are allocated and zeroed.  `axes` (n_axes of them,
  * copied) is for tf; full makes its own, identity partitions of every slot.  A model that needs
  * more than memory_limit bytes (0: no limit) is refused with PHL_ERR_LIMIT and the size it would
  * need. */
 phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
-                             const phl_mode *modes, uint32_t n_modes, uint64_t memory_limit,
+                             const phl_axis *axes, uint32_t n_axes, uint64_t memory_limit,
                              phl_params **params, phl_error *error);
 void phl_params_free(phl_params *params);
 
-/* Other active slots for tf: modes (copied) and the core, zeroed, are made anew; the other tables
+/* Other active slots for tf: axes (copied) and the core, zeroed, are made anew; the other tables
  * stay. On failure params are as before. */
-phl_status phl_params_set_modes(phl_params *params, const phl_mode *modes, uint32_t n_modes,
-                                phl_error *error);
+phl_status phl_params_set_axes(phl_params *params, const phl_axis *axes, uint32_t n_axes,
+                               phl_error *error);
 
 /* A copy. */
 phl_status phl_params_clone(const phl_params *params, phl_params **copy, phl_error *error);
@@ -97,6 +98,6 @@ phl_status phl_params_limit(phl_kind kind, uint32_t states, uint32_t slots, uint
 
 /* Bytes the tables of such a model take; UINT64_MAX when that overflows. */
 uint64_t phl_params_bytes(phl_kind kind, uint32_t states, uint32_t slots, uint32_t labels,
-                          const phl_mode *modes, uint32_t n_modes);
+                          const phl_axis *axes, uint32_t n_axes);
 
 #endif

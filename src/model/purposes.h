@@ -15,7 +15,7 @@
 #define PHL_PURPOSE_PRIOR 0x7072696fu         /* "prio": pi; item = first slot of a run */
 #define PHL_PURPOSE_EMISSION 0x656d6973u      /* "emis": b */
 #define PHL_PURPOSE_UNSEEN 0x756e7365u /* "unse": b of labels not in the forest; item = state */
-#define PHL_PURPOSE_MODE 0x6d6f6465u   /* "mode": kappa; item = mode */
+#define PHL_PURPOSE_KAPPA 0x6d6f6465u  /* "mode": kappa; item = axis */
 #define PHL_PURPOSE_SHAPES 0x6f6f6f6fu /* "oooo": o; item = step */
 
 /* gibbs/paper_sampler.c */

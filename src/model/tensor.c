@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-_Static_assert(PHL_TENSOR_AXES > PHL_MAX_MODES, "the core has an axis for every active slot");
+_Static_assert(PHL_TENSOR_AXES > PHL_MAX_AXES, "the core has an axis for every active slot");
 
 /* Axes behind each other in memory, the last one running fastest. */
 static phl_tensor dense(const char *name, phl_dtype dtype, const void *data, const size_t *shape,
@@ -35,21 +35,21 @@ static phl_tensor emission_of(const phl_params *params)
 static phl_tensor core_of(const phl_params *params)
 {
     size_t shape[PHL_TENSOR_AXES];
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        shape[a] = params->modes[a].size;
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        shape[a] = params->axes[a].size;
     }
-    shape[params->n_modes] = params->states;
-    return dense("core", PHL_FLOAT64, params->core, shape, (size_t)params->n_modes + 1);
+    shape[params->n_axes] = params->states;
+    return dense("core", PHL_FLOAT64, params->core, shape, (size_t)params->n_axes + 1);
 }
 
-static phl_tensor mode_of(const phl_params *params, const phl_mode *mode)
+static phl_tensor axis_of(const phl_params *params, const phl_axis *axis)
 {
     size_t values = (size_t)params->states + 1;
     phl_tensor tensor =
-        mode->matrix != NULL
-            ? dense("mode", PHL_FLOAT64, mode->matrix, (const size_t[]){values, mode->size}, 2)
-            : dense("partition", PHL_INT32, mode->block, &values, 1);
-    tensor.slot = mode->slot;
+        axis->matrix != NULL
+            ? dense("mode", PHL_FLOAT64, axis->matrix, (const size_t[]){values, axis->size}, 2)
+            : dense("partition", PHL_INT32, axis->block, &values, 1);
+    tensor.slot = axis->slot;
     return tensor;
 }
 
@@ -70,11 +70,11 @@ bool phl_tensor_of(const phl_params *params, size_t i, phl_tensor *tensor)
             return true;
         }
     }
-    if (i < params->n_modes) {
-        *tensor = mode_of(params, &params->modes[i]);
+    if (i < params->n_axes) {
+        *tensor = axis_of(params, &params->axes[i]);
         return true;
     }
-    i -= params->n_modes;
+    i -= params->n_axes;
     const phl_tensor behind[] = {
         core_of(params),
         dense("root_kind", PHL_FLOAT64, params->root_kind, (const size_t[]){2}, 1),

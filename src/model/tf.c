@@ -19,17 +19,17 @@
 static size_t tf_width(const phl_params *params)
 {
     size_t width = 1;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        width = params->modes[a].size > width ? params->modes[a].size : width;
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        width = params->axes[a].size > width ? params->axes[a].size : width;
     }
     return width;
 }
 
-static const phl_mode *mode_of_pair(const phl_upward *upward, uint32_t pair)
+static const phl_axis *axis_of_pair(const phl_upward *upward, uint32_t pair)
 {
     const phl_params *params = upward->params;
-    uint32_t number = params->mode_of_slot[upward->index->pair_row[pair] + 1];
-    return number == 0 ? NULL : &params->modes[number - 1];
+    uint32_t number = params->axis_of_slot[upward->index->pair_row[pair] + 1];
+    return number == 0 ? NULL : &params->axes[number - 1];
 }
 
 static double tf_root_term(const phl_upward *upward, uint32_t s)
@@ -76,8 +76,8 @@ static void tf_count_node(phl_counting *counting, uint32_t s)
             if (cells.free[f].pair != PHL_NO_PAIR) {
                 counting->pair_sum[cells.free[f].pair * upward->width + digit] += down;
             } else {
-                phl_mode *mode = &counting->counts->modes[cells.free[f].mode];
-                mode->matrix[c * mode->size + digit] += down * cells.free[f].m[digit];
+                phl_axis *axis = &counting->counts->axes[cells.free[f].axis];
+                axis->matrix[c * axis->size + digit] += down * cells.free[f].m[digit];
             }
         }
     } while (phl_cells_next(&cells));
@@ -89,7 +89,7 @@ static void tf_count_node(phl_counting *counting, uint32_t s)
             for (size_t q = 0; q < c; q++) {
                 outside[q] += total;
             }
-        } else if (mode_of_pair(upward, pair) == NULL) {
+        } else if (axis_of_pair(upward, pair) == NULL) {
             counting->pair_sum[pair * upward->width] += total;
         }
     }
@@ -100,21 +100,21 @@ static void tf_count_pair(phl_counting *counting, uint32_t pair)
     const phl_upward *upward = counting->upward;
     size_t c = upward->params->states;
     uint32_t child = upward->index->pair_child[pair];
-    const phl_mode *mode = mode_of_pair(upward, pair);
+    const phl_axis *axis = axis_of_pair(upward, pair);
     const double *sum = counting->pair_sum + pair * upward->width;
     double *outside = counting->outside + child * c;
     for (size_t q = 0; q < c; q++) {
-        if (mode == NULL) {
+        if (axis == NULL) {
             outside[q] += sum[0];
-        } else if (mode->block != NULL) {
-            outside[q] += sum[mode->block[q]];
+        } else if (axis->block != NULL) {
+            outside[q] += sum[axis->block[q]];
         } else {
-            phl_mode *counted = &counting->counts->modes[mode - upward->params->modes];
+            phl_axis *counted = &counting->counts->axes[axis - upward->params->axes];
             double beta = upward->beta[child * c + q];
-            for (size_t z = 0; z < mode->size; z++) {
-                double part = mode->matrix[q * mode->size + z] * sum[z];
+            for (size_t z = 0; z < axis->size; z++) {
+                double part = axis->matrix[q * axis->size + z] * sum[z];
                 outside[q] += part;
-                counted->matrix[q * mode->size + z] += part * beta;
+                counted->matrix[q * axis->size + z] += part * beta;
             }
         }
     }
@@ -138,12 +138,12 @@ static void tf_tree_root(phl_tree_view *view)
 }
 
 /* What a child in an active slot gets: through(z), or through the mode matrix. */
-static void spread(const phl_mode *mode, const double *through, size_t c, double *outside)
+static void spread(const phl_axis *axis, const double *through, size_t c, double *outside)
 {
     for (size_t q = 0; q < c; q++) {
-        outside[q] = mode->block != NULL
-                         ? through[mode->block[q]]
-                         : phl_dot(mode->matrix + q * mode->size, through, mode->size);
+        outside[q] = axis->block != NULL
+                         ? through[axis->block[q]]
+                         : phl_dot(axis->matrix + q * axis->size, through, axis->size);
     }
 }
 
@@ -154,21 +154,21 @@ static phl_status tf_tree_children(phl_tree_view *view, size_t u, phl_error *err
     const phl_forest *forest = upward->index->forest;
     size_t c = params->states, width = upward->width;
     uint32_t s = view->subtree[u];
-    phl_status status = phl_tree_scratch(view, c + params->n_modes * width, error);
+    phl_status status = phl_tree_scratch(view, c + params->n_axes * width, error);
     if (status != PHL_OK) {
         return status;
     }
-    double *flow = view->scratch, *through = flow + c; /* [n_modes][width] */
+    double *flow = view->scratch, *through = flow + c; /* [n_axes][width] */
     for (size_t i = 0; i < c; i++) {
         flow[i] = flow_of(view, u, i);
     }
-    memset(through, 0, params->n_modes * width * sizeof *through);
+    memset(through, 0, params->n_axes * width * sizeof *through);
     phl_cells cells;
     phl_cells_start(&cells, upward, s);
     do {
         double part = phl_dot(flow, params->core + cells.cell * c, c);
         for (uint32_t f = 0; f < cells.n; f++) {
-            through[cells.free[f].mode * width + cells.free[f].digit] +=
+            through[cells.free[f].axis * width + cells.free[f].digit] +=
                 part * phl_cells_weight_without(&cells, f);
         }
     } while (phl_cells_next(&cells));
@@ -176,10 +176,10 @@ static phl_status tf_tree_children(phl_tree_view *view, size_t u, phl_error *err
     size_t child = phl_first_child(u);
     for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
         uint32_t pair = upward->index->link_pair[k];
-        const phl_mode *mode = pair == PHL_NO_PAIR ? NULL : mode_of_pair(upward, pair);
+        const phl_axis *axis = pair == PHL_NO_PAIR ? NULL : axis_of_pair(upward, pair);
         double *outside = view->outside + child * c;
-        if (mode != NULL) {
-            spread(mode, through + (size_t)(mode - params->modes) * width, c, outside);
+        if (axis != NULL) {
+            spread(axis, through + (size_t)(axis - params->axes) * width, c, outside);
         } else {
             for (size_t q = 0; q < c; q++) {
                 outside[q] = total;
@@ -199,8 +199,8 @@ static phl_status tf_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
     uint32_t s = view->subtree[u];
     const double *beta = upward->beta + view->subtree[child] * c;
     uint32_t pair = upward->index->link_pair[view->link[child]];
-    const phl_mode *mode = pair == PHL_NO_PAIR ? NULL : mode_of_pair(upward, pair);
-    if (mode == NULL) {
+    const phl_axis *axis = pair == PHL_NO_PAIR ? NULL : axis_of_pair(upward, pair);
+    if (axis == NULL) {
         for (size_t i = 0; i < c; i++) {
             for (size_t q = 0; q < c; q++) {
                 joint[i * c + q] = flow_of(view, u, i) * upward->inside[s * c + i] * beta[q];
@@ -208,17 +208,17 @@ static phl_status tf_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
         }
         return PHL_OK;
     }
-    phl_status status = phl_tree_scratch(view, (size_t)mode->size * c, error);
+    phl_status status = phl_tree_scratch(view, (size_t)axis->size * c, error);
     if (status != PHL_OK) {
         return status;
     }
     /* part[z][i] = sum over cells with this slot in block z of lambda(i) times the others. */
     double *part = view->scratch;
-    memset(part, 0, mode->size * c * sizeof *part);
+    memset(part, 0, axis->size * c * sizeof *part);
     phl_cells cells;
     phl_cells_start(&cells, upward, s);
     uint32_t own = 0;
-    while (params->modes + cells.free[own].mode != mode) {
+    while (params->axes + cells.free[own].axis != axis) {
         own++;
     }
     do {
@@ -231,9 +231,9 @@ static phl_status tf_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
     for (size_t i = 0; i < c; i++) {
         for (size_t q = 0; q < c; q++) {
             double sum = 0.0;
-            for (size_t z = 0; z < mode->size; z++) {
-                double share = mode->block != NULL ? (double)(mode->block[q] == z)
-                                                   : mode->matrix[q * mode->size + z];
+            for (size_t z = 0; z < axis->size; z++) {
+                double share = axis->block != NULL ? (double)(axis->block[q] == z)
+                                                   : axis->matrix[q * axis->size + z];
                 sum += share * part[z * c + i];
             }
             joint[i * c + q] = flow_of(view, u, i) * sum * beta[q];
@@ -245,27 +245,27 @@ static phl_status tf_tree_pair(phl_tree_view *view, size_t u, size_t child, doub
 /* ---- Most probable states
  * ---------------------------------------------------------------------------------- */
 
-/* Best child state for each block of a free mode, relative to the child's best: offers [size]. */
-static void mode_offers(const phl_tree_view *view, const phl_cells *cells, uint32_t f,
+/* Best child state for each block of a free axis, relative to the child's best: offers [size]. */
+static void axis_offers(const phl_tree_view *view, const phl_cells *cells, uint32_t f,
                         double *offers)
 {
     const phl_params *params = view->upward->params;
-    const phl_mode *mode = &params->modes[cells->free[f].mode];
+    const phl_axis *axis = &params->axes[cells->free[f].axis];
     size_t c = params->states;
     if (cells->free[f].pair == PHL_NO_PAIR) {
-        for (size_t z = 0; z < mode->size; z++) {
-            offers[z] = phl_kernel_log(mode->matrix[c * mode->size + z]);
+        for (size_t z = 0; z < axis->size; z++) {
+            offers[z] = phl_kernel_log(axis->matrix[c * axis->size + z]);
         }
         return;
     }
     uint32_t child = view->upward->index->pair_child[cells->free[f].pair];
     const double *delta = view->delta + child * c;
-    for (size_t z = 0; z < mode->size; z++) {
+    for (size_t z = 0; z < axis->size; z++) {
         offers[z] = -INFINITY;
         for (size_t q = 0; q < c; q++) {
-            double value = mode->block == NULL
-                               ? phl_kernel_log(mode->matrix[q * mode->size + z]) + delta[q]
-                           : mode->block[q] == z ? delta[q]
+            double value = axis->block == NULL
+                               ? phl_kernel_log(axis->matrix[q * axis->size + z]) + delta[q]
+                           : axis->block[q] == z ? delta[q]
                                                  : -INFINITY;
             offers[z] = value > offers[z] ? value : offers[z];
         }
@@ -273,11 +273,11 @@ static void mode_offers(const phl_tree_view *view, const phl_cells *cells, uint3
     }
 }
 
-/* Offers of all free modes into view->scratch [n_modes][width]. */
+/* Offers of all free axes into view->scratch [n_axes][width]. */
 static const double *all_offers(phl_tree_view *view, const phl_cells *cells)
 {
     for (uint32_t f = 0; f < cells->n; f++) {
-        mode_offers(view, cells, f, view->scratch + f * view->upward->width);
+        axis_offers(view, cells, f, view->scratch + f * view->upward->width);
     }
     return view->scratch;
 }
@@ -310,16 +310,16 @@ static void tf_joint_inside(phl_tree_view *view, uint32_t s, double *delta)
     } while (phl_cells_next(&cells));
 }
 
-/* Best state of a child that must show block z (any block if mode is NULL). */
-static uint32_t best_in_block(const double *delta, size_t c, const phl_mode *mode, uint32_t z)
+/* Best state of a child that must show block z (any block if axis is NULL). */
+static uint32_t best_in_block(const double *delta, size_t c, const phl_axis *axis, uint32_t z)
 {
     uint32_t best = 0;
     double most = -INFINITY;
     for (size_t q = 0; q < c; q++) {
-        double value = mode == NULL ? delta[q]
-                       : mode->block == NULL
-                           ? phl_kernel_log(mode->matrix[q * mode->size + z]) + delta[q]
-                       : mode->block[q] == z ? delta[q]
+        double value = axis == NULL ? delta[q]
+                       : axis->block == NULL
+                           ? phl_kernel_log(axis->matrix[q * axis->size + z]) + delta[q]
+                       : axis->block[q] == z ? delta[q]
                                              : -INFINITY;
         if (value > most) {
             most = value;
@@ -336,7 +336,7 @@ static void tf_joint_children(phl_tree_view *view, size_t u, uint32_t *states)
     const phl_forest *forest = upward->index->forest;
     size_t c = params->states;
     uint32_t s = view->subtree[u];
-    uint32_t chosen[PHL_MAX_MODES] = {0}; /* block of each mode */
+    uint32_t chosen[PHL_MAX_AXES] = {0}; /* block of each axis */
     double most = -INFINITY;
     phl_cells cells;
     phl_cells_start(&cells, upward, s);
@@ -347,16 +347,16 @@ static void tf_joint_children(phl_tree_view *view, size_t u, uint32_t *states)
         if (value > most) {
             most = value;
             for (uint32_t f = 0; f < cells.n; f++) {
-                chosen[cells.free[f].mode] = cells.free[f].digit;
+                chosen[cells.free[f].axis] = cells.free[f].digit;
             }
         }
     } while (phl_cells_next(&cells));
     size_t child = phl_first_child(u);
     for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
         uint32_t pair = upward->index->link_pair[k];
-        const phl_mode *mode = pair == PHL_NO_PAIR ? NULL : mode_of_pair(upward, pair);
-        states[child] = best_in_block(view->delta + forest->links[k].child * c, c, mode,
-                                      mode == NULL ? 0 : chosen[mode - params->modes]);
+        const phl_axis *axis = pair == PHL_NO_PAIR ? NULL : axis_of_pair(upward, pair);
+        states[child] = best_in_block(view->delta + forest->links[k].child * c, c, axis,
+                                      axis == NULL ? 0 : chosen[axis - params->axes]);
         child = phl_next_sibling(view, child);
     }
 }
@@ -365,7 +365,7 @@ static void tf_joint_children(phl_tree_view *view, size_t u, uint32_t *states)
  * --------------------------------------------------------------------------------------------------
  */
 
-/* Blocks of all modes of node s given its state: proportional to lambda_z(i) prod m. */
+/* Blocks of all axes of node s given its state: proportional to lambda_z(i) prod m. */
 static void draw_blocks(const phl_upward *upward, uint32_t s, size_t i, phl_rng *rng,
                         uint32_t *blocks)
 {
@@ -382,7 +382,7 @@ static void draw_blocks(const phl_upward *upward, uint32_t s, size_t i, phl_rng 
             found = true;
             passed += weight;
             for (uint32_t f = 0; f < cells.n; f++) {
-                blocks[cells.free[f].mode] = cells.free[f].digit;
+                blocks[cells.free[f].axis] = cells.free[f].digit;
             }
         }
     } while (phl_cells_next(&cells) && (!found || target >= passed));
@@ -395,19 +395,19 @@ static void tf_draw_children(phl_tree_view *view, size_t u, phl_rng *rng, uint32
     const phl_forest *forest = upward->index->forest;
     size_t c = params->states;
     uint32_t s = view->subtree[u];
-    uint32_t blocks[PHL_MAX_MODES] = {0};
+    uint32_t blocks[PHL_MAX_AXES] = {0};
     draw_blocks(upward, s, states[u], rng, blocks);
     double *weights = view->scratch; /* [C] */
     size_t child = phl_first_child(u);
     for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
         uint32_t pair = upward->index->link_pair[k];
-        const phl_mode *mode = pair == PHL_NO_PAIR ? NULL : mode_of_pair(upward, pair);
-        uint32_t z = mode == NULL ? 0 : blocks[mode - params->modes];
+        const phl_axis *axis = pair == PHL_NO_PAIR ? NULL : axis_of_pair(upward, pair);
+        uint32_t z = axis == NULL ? 0 : blocks[axis - params->axes];
         const double *beta = upward->beta + forest->links[k].child * c;
         for (size_t q = 0; q < c; q++) {
-            double share = mode == NULL          ? 1.0
-                           : mode->block != NULL ? (double)(mode->block[q] == z)
-                                                 : mode->matrix[q * mode->size + z];
+            double share = axis == NULL          ? 1.0
+                           : axis->block != NULL ? (double)(axis->block[q] == z)
+                                                 : axis->matrix[q * axis->size + z];
             weights[q] = share * beta[q];
         }
         states[child] = (uint32_t)phl_categorical_draw(rng, weights, c);

@@ -16,7 +16,7 @@
  * ------------------------------------------------------------------------------------------- */
 
 /* An active slot, as the loops below want it. */
-struct mode {
+struct axis {
     size_t size, stride;     /* blocks; distance of two in the core, in doubles */
     size_t empty_offset;     /* hard: where the block that an empty slot shows begins */
     const double *empty;     /* soft: [size] what an empty slot shows; NULL when hard */
@@ -24,19 +24,19 @@ struct mode {
     const double *matrix;    /* soft: [C + 1][size] */
 };
 
-static void list_modes(const phl_upward *upward, struct mode *modes)
+static void list_axes(const phl_upward *upward, struct axis *axes)
 {
     const phl_params *params = upward->params;
     size_t c = params->states, stride = params->core_rows * phl_whole_lanes(c);
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        stride /= mode->size;
-        modes[a] = (struct mode){.size = mode->size, .stride = stride, .matrix = mode->matrix};
-        if (mode->block != NULL) {
-            modes[a].empty_offset = mode->block[c] * stride;
-            modes[a].members = upward->members + a * (c + upward->width);
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
+        stride /= axis->size;
+        axes[a] = (struct axis){.size = axis->size, .stride = stride, .matrix = axis->matrix};
+        if (axis->block != NULL) {
+            axes[a].empty_offset = axis->block[c] * stride;
+            axes[a].members = upward->members + a * (c + upward->width);
         } else {
-            modes[a].empty = mode->matrix + c * mode->size;
+            axes[a].empty = axis->matrix + c * axis->size;
         }
     }
 }
@@ -44,9 +44,9 @@ static void list_modes(const phl_upward *upward, struct mode *modes)
 /* Doubles that the contraction of any one slot leaves. */
 static size_t side_size(const phl_params *params)
 {
-    size_t least = params->n_modes == 0 ? 1 : SIZE_MAX;
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        least = params->modes[a].size < least ? params->modes[a].size : least;
+    size_t least = params->n_axes == 0 ? 1 : SIZE_MAX;
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        least = params->axes[a].size < least ? params->axes[a].size : least;
     }
     return params->core_rows / least * phl_whole_lanes(params->states);
 }
@@ -54,7 +54,7 @@ static size_t side_size(const phl_params *params)
 size_t phl_tf_upward_scratch(const phl_upward *upward)
 {
     const phl_params *params = upward->params;
-    size_t offers = (params->n_modes + 1) * upward->width; /* of most probable states */
+    size_t offers = (params->n_axes + 1) * upward->width; /* of most probable states */
     size_t sides = 3 * side_size(params);
     return sides > offers ? sides : offers;
 }
@@ -77,30 +77,30 @@ static phl_status pad_core(phl_upward *upward, phl_error *error)
     return status;
 }
 
-/* members: the states by block, as struct mode wants them. */
+/* members: the states by block, as struct axis wants them. */
 static phl_status sort_members(phl_upward *upward, phl_error *error)
 {
     const phl_params *params = upward->params;
     size_t c = params->states, stride = c + upward->width;
     phl_status status = phl_grow(&upward->members, &upward->members_capacity,
-                                 params->n_modes * stride, sizeof *upward->members, error);
-    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
+                                 params->n_axes * stride, sizeof *upward->members, error);
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
         uint32_t *member = upward->members + a * stride, *end = member + c, sum = 0;
-        if (mode->block == NULL) {
+        if (axis->block == NULL) {
             continue;
         }
-        memset(end, 0, mode->size * sizeof *end);
+        memset(end, 0, axis->size * sizeof *end);
         for (size_t q = 0; q < c; q++) {
-            end[mode->block[q]]++;
+            end[axis->block[q]]++;
         }
-        for (size_t z = 0; z < mode->size; z++) {
+        for (size_t z = 0; z < axis->size; z++) {
             uint32_t count = end[z];
             end[z] = sum; /* for now where it begins */
             sum += count;
         }
         for (uint32_t q = 0; q < c; q++) {
-            member[end[mode->block[q]]++] = q;
+            member[end[axis->block[q]]++] = q;
         }
     }
     return status;
@@ -165,20 +165,20 @@ struct factor {
 };
 
 /* Factors of the node that sees these pairs; *start is where its part of the core begins. */
-PHL_INLINED size_t list_factors(const phl_upward *upward, const struct mode *modes,
+PHL_INLINED size_t list_factors(const phl_upward *upward, const struct axis *axes,
                                 const uint32_t *seen, struct factor *factors, size_t *start)
 {
     size_t n = 0, rest = phl_whole_lanes(upward->params->states);
     *start = 0;
-    for (uint32_t a = 0; a < upward->params->n_modes; a++) {
-        if (seen[a] == PHL_NO_PAIR && modes[a].empty == NULL) {
-            *start += modes[a].empty_offset;
+    for (uint32_t a = 0; a < upward->params->n_axes; a++) {
+        if (seen[a] == PHL_NO_PAIR && axes[a].empty == NULL) {
+            *start += axes[a].empty_offset;
             continue;
         }
         factors[n].m =
-            seen[a] == PHL_NO_PAIR ? modes[a].empty : upward->message + seen[a] * upward->width;
-        factors[n].size = modes[a].size;
-        factors[n++].stride = modes[a].stride;
+            seen[a] == PHL_NO_PAIR ? axes[a].empty : upward->message + seen[a] * upward->width;
+        factors[n].size = axes[a].size;
+        factors[n++].stride = axes[a].stride;
     }
     for (size_t f = n; f-- > 0;) {
         factors[f].rest = rest;
@@ -191,7 +191,7 @@ PHL_INLINED size_t list_factors(const phl_upward *upward, const struct mode *mod
 PHL_INLINED void contract_rows(const double *core, const struct factor *factors, size_t n, size_t c,
                                double *restrict out)
 {
-    size_t digit[PHL_MAX_MODES], offset = 0;
+    size_t digit[PHL_MAX_AXES], offset = 0;
     for (size_t f = 1; f < n; f++) {
         digit[f] = 0;
     }
@@ -212,12 +212,12 @@ PHL_INLINED void contract_rows(const double *core, const struct factor *factors,
  * each) or in the core.  What the contraction of the first of several factors leaves is in the
  * first side; it is there already if the node before was alike. */
 PHL_INLINED const double *node_inside(size_t whole, const phl_upward *upward,
-                                      const struct mode *modes, const uint32_t *seen, bool alike,
+                                      const struct axis *axes, const uint32_t *seen, bool alike,
                                       double *const sides[3])
 {
     const phl_params *params = upward->params;
-    struct factor factors[PHL_MAX_MODES];
-    size_t start, n = list_factors(upward, modes, seen, factors, &start);
+    struct factor factors[PHL_MAX_AXES];
+    size_t start, n = list_factors(upward, axes, seen, factors, &start);
     const double *core = (whole == params->states ? params->core : upward->table) + start;
     if (n == 0) {
         return core;
@@ -226,7 +226,7 @@ PHL_INLINED const double *node_inside(size_t whole, const phl_upward *upward,
         contract(core, factors[0].stride, factors[0].m, factors[0].size, whole, sides[1]);
         return sides[1];
     }
-    if (!alike && n == params->n_modes) {
+    if (!alike && n == params->n_axes) {
         contract(core, factors[0].stride, factors[0].m, factors[0].size, factors[0].rest, sides[0]);
     } else if (!alike) {
         contract_rows(core, factors, n, whole, sides[0]);
@@ -256,7 +256,7 @@ PHL_INLINED void do_leaves(size_t lanes, const phl_upward *upward, size_t begin,
     }
 }
 
-PHL_INLINED void do_nodes(size_t lanes, const phl_upward *upward, const struct mode *modes,
+PHL_INLINED void do_nodes(size_t lanes, const phl_upward *upward, const struct axis *axes,
                           size_t begin, size_t end, double *const sides[3])
 {
     const phl_twins *twins = &upward->twins;
@@ -274,7 +274,7 @@ PHL_INLINED void do_nodes(size_t lanes, const phl_upward *upward, const struct m
             last = key;
         }
         const double *from =
-            node_inside(lanes * PHL_LANES, upward, modes, twins->seen + at, alike, sides);
+            node_inside(lanes * PHL_LANES, upward, axes, twins->seen + at, alike, sides);
         norm[s] = phl_finish(lanes, c, emission + phl_emission_row(upward, s) * c, from,
                              inside + s * c, beta + s * c);
     }
@@ -287,10 +287,10 @@ static void run_leaves(const phl_upward *upward, size_t begin, size_t end)
 }
 
 PHL_CLONES
-static void run_nodes(const phl_upward *upward, const struct mode *modes, size_t begin, size_t end,
+static void run_nodes(const phl_upward *upward, const struct axis *axes, size_t begin, size_t end,
                       double *const sides[3])
 {
-    PHL_BY_PARTS(upward->params->states, do_nodes, upward, modes, begin, end, sides);
+    PHL_BY_PARTS(upward->params->states, do_nodes, upward, axes, begin, end, sides);
 }
 
 void phl_tf_upward_run(const phl_upward *upward, size_t begin, size_t end, double *scratch)
@@ -299,10 +299,10 @@ void phl_tf_upward_run(const phl_upward *upward, size_t begin, size_t end, doubl
         run_leaves(upward, begin, end);
         return;
     }
-    struct mode modes[PHL_MAX_MODES];
-    list_modes(upward, modes);
+    struct axis axes[PHL_MAX_AXES];
+    list_axes(upward, axes);
     size_t side = side_size(upward->params);
-    run_nodes(upward, modes, begin, end,
+    run_nodes(upward, axes, begin, end,
               (double *const[]){scratch, scratch + side, scratch + 2 * side});
 }
 
@@ -311,12 +311,12 @@ void phl_tf_upward_run(const phl_upward *upward, size_t begin, size_t end, doubl
  * ------------------------------------------------------------------------------------------- */
 
 /* Hard: sums of beta by block. */
-static inline void sum_blocks(const struct mode *mode, const double *restrict beta, size_t c,
+static inline void sum_blocks(const struct axis *axis, const double *restrict beta, size_t c,
                               double *restrict m)
 {
-    const uint32_t *member = mode->members, *end = member + c;
+    const uint32_t *member = axis->members, *end = member + c;
     uint32_t q = 0;
-    for (size_t z = 0; z < mode->size; z++) {
+    for (size_t z = 0; z < axis->size; z++) {
         double sum = 0.0;
         for (; q < end[z]; q++) {
             sum += beta[member[q]];
@@ -326,15 +326,15 @@ static inline void sum_blocks(const struct mode *mode, const double *restrict be
 }
 
 /* Soft: sums weighted by the matrix. */
-static inline void mix_blocks(const struct mode *mode, const double *restrict beta, size_t c,
+static inline void mix_blocks(const struct axis *axis, const double *restrict beta, size_t c,
                               double *restrict m)
 {
-    for (size_t z = 0; z < mode->size; z++) {
+    for (size_t z = 0; z < axis->size; z++) {
         m[z] = 0.0;
     }
     for (size_t q = 0; q < c; q++) {
-        for (size_t z = 0; z < mode->size; z++) {
-            m[z] += mode->matrix[q * mode->size + z] * beta[q];
+        for (size_t z = 0; z < axis->size; z++) {
+            m[z] += axis->matrix[q * axis->size + z] * beta[q];
         }
     }
 }
@@ -343,19 +343,19 @@ void phl_tf_upward_send(const phl_upward *upward, size_t begin, size_t end)
 {
     const phl_twins *twins = &upward->twins;
     const phl_index *index = upward->index;
-    const uint32_t *mode_of_slot = upward->params->mode_of_slot;
+    const uint32_t *axis_of_slot = upward->params->axis_of_slot;
     size_t c = upward->params->states;
-    struct mode modes[PHL_MAX_MODES];
-    list_modes(upward, modes);
+    struct axis axes[PHL_MAX_AXES];
+    list_axes(upward, axes);
     for (size_t i = begin; i < end; i++) {
         uint32_t pair = twins->sent[i];
-        const struct mode *mode = &modes[mode_of_slot[index->pair_row[pair] + 1] - 1];
+        const struct axis *axis = &axes[axis_of_slot[index->pair_row[pair] + 1] - 1];
         const double *beta = upward->beta + twins->first[twins->group[index->pair_child[pair]]] * c;
         double *m = upward->message + pair * upward->width;
-        if (mode->matrix == NULL) {
-            sum_blocks(mode, beta, c, m);
+        if (axis->matrix == NULL) {
+            sum_blocks(axis, beta, c, m);
         } else {
-            mix_blocks(mode, beta, c, m);
+            mix_blocks(axis, beta, c, m);
         }
     }
 }

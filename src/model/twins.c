@@ -47,9 +47,9 @@ uint64_t phl_twins_bytes(const phl_twins *twins, const phl_index *index)
 
 static bool is_known(const phl_twins *twins, const phl_params *params)
 {
-    bool same = twins->found && twins->n_slots == params->n_modes;
-    for (uint32_t a = 0; same && a < params->n_modes; a++) {
-        same = twins->slots[a] == params->modes[a].slot;
+    bool same = twins->found && twins->n_slots == params->n_axes;
+    for (uint32_t a = 0; same && a < params->n_axes; a++) {
+        same = twins->slots[a] == params->axes[a].slot;
     }
     return same;
 }
@@ -126,8 +126,8 @@ static phl_status start(phl_twins *twins, const phl_index *index, phl_error *err
 static phl_status set_slots(phl_twins *twins, const phl_index *index, const phl_params *params,
                             phl_error *error)
 {
-    size_t cells = (index->forest->n_subtrees - twins->n_leaves) * params->n_modes + 1;
-    phl_status status = phl_grow(&twins->slots, &twins->slots_capacity, (size_t)params->n_modes + 1,
+    size_t cells = (index->forest->n_subtrees - twins->n_leaves) * params->n_axes + 1;
+    phl_status status = phl_grow(&twins->slots, &twins->slots_capacity, (size_t)params->n_axes + 1,
                                  sizeof *twins->slots, error);
     if (status == PHL_OK) {
         status = phl_grow(&twins->seen, &twins->seen_capacity, cells, sizeof *twins->seen, error);
@@ -135,9 +135,9 @@ static phl_status set_slots(phl_twins *twins, const phl_index *index, const phl_
     if (status == PHL_OK) {
         status = phl_grow(&twins->key, &twins->key_capacity, cells, sizeof *twins->key, error);
     }
-    twins->n_slots = params->n_modes;
-    for (uint32_t a = 0; status == PHL_OK && a < params->n_modes; a++) {
-        twins->slots[a] = params->modes[a].slot;
+    twins->n_slots = params->n_axes;
+    for (uint32_t a = 0; status == PHL_OK && a < params->n_axes; a++) {
+        twins->slots[a] = params->axes[a].slot;
     }
     return status;
 }
@@ -199,7 +199,7 @@ static void find_groups(phl_twins *twins, const phl_forest *forest)
 {
     _Static_assert(NONE == UINT32_MAX && PHL_NO_PAIR == UINT32_MAX, "all bits set");
     size_t n_leaves = twins->n_leaves, internal = forest->n_subtrees - n_leaves;
-    const phl_twins_child *next[PHL_MAX_MODES];
+    const phl_twins_child *next[PHL_MAX_AXES];
     for (size_t a = 0; a < twins->n_slots; a++) {
         next[a] = twins->child + twins->first_child[twins->slots[a] - 1];
     }
@@ -231,7 +231,7 @@ static void list_sent(phl_twins *twins, const phl_index *index, const phl_params
     for (size_t h = 0; h < forest->n_levels; h++) {
         for (; pair < index->first_pair[forest->level[h + 1]]; pair++) {
             twins->sent[count] = pair;
-            count += params->mode_of_slot[index->pair_row[pair] + 1] != 0 ? 1 : 0;
+            count += params->axis_of_slot[index->pair_row[pair] + 1] != 0 ? 1 : 0;
         }
         twins->sent_level[h + 1] = count;
     }

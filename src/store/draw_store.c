@@ -99,47 +99,47 @@ static phl_status count_blocks(const phl_database *database, const uint32_t *blo
 }
 
 static phl_status read_partition(const phl_database *database, const phl_directory *directory,
-                                 const phl_entry *entry, uint32_t states, phl_mode *mode,
+                                 const phl_entry *entry, uint32_t states, phl_axis *axis,
                                  phl_error *error)
 {
     char shape[32];
     size_t values = (size_t)states + 1;
     (void)snprintf(shape, sizeof shape, "[%zu]", values);
-    if (phl_directory_bytes(directory, entry) != values * sizeof *mode->block) {
+    if (phl_directory_bytes(directory, entry) != values * sizeof *axis->block) {
         return phl_database_damaged(database, error, "a partition of another size");
     }
-    mode->block = phl_alloc(values, sizeof *mode->block, error);
-    phl_status status = mode->block == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    axis->block = phl_alloc(values, sizeof *axis->block, error);
+    phl_status status = axis->block == NULL ? PHL_ERR_MEMORY : PHL_OK;
     if (status == PHL_OK) {
-        phl_array array = phl_array_flat("partition", PHL_INT32, mode->block, values);
+        phl_array array = phl_array_flat("partition", PHL_INT32, axis->block, values);
         array.slot = entry->slot;
         status = phl_array_read(database, directory, entry->owner, &array, shape, error);
     }
     if (status == PHL_OK) {
-        status = count_blocks(database, mode->block, states, &mode->size, error);
+        status = count_blocks(database, axis->block, states, &axis->size, error);
     }
     return status;
 }
 
 /* The active slots, from the tensors `partition` or `mode` of a model.  A mode matrix is left to be
  * read with the other tables; here its room is made, of the size of what is stored. */
-static phl_status read_modes(const phl_database *database, const phl_directory *directory,
-                             const phl_entry *first, size_t count, const phl_draw_kind *kind,
-                             phl_mode **modes, uint32_t *n_modes, phl_error *error)
+static phl_status read_axes(const phl_database *database, const phl_directory *directory,
+                            const phl_entry *first, size_t count, const phl_draw_kind *kind,
+                            phl_axis **axes, uint32_t *n_axes, phl_error *error)
 {
     const char *name = kind->soft ? "mode" : "partition";
     uint64_t row = ((uint64_t)kind->states + 1) * sizeof(double);
-    *modes = phl_alloc_zero(count, sizeof **modes, error);
-    phl_status status = *modes == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    *axes = phl_alloc_zero(count, sizeof **axes, error);
+    phl_status status = *axes == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < count; i++) {
         const phl_entry *entry = &first[i];
         if (strcmp(entry->name, name) != 0 || entry->part != 0) {
             continue;
         }
-        phl_mode *mode = &(*modes)[(*n_modes)++];
-        mode->slot = entry->slot;
+        phl_axis *axis = &(*axes)[(*n_axes)++];
+        axis->slot = entry->slot;
         if (!kind->soft) {
-            status = read_partition(database, directory, entry, kind->states, mode, error);
+            status = read_partition(database, directory, entry, kind->states, axis, error);
             continue;
         }
         uint64_t bytes = phl_directory_bytes(directory, entry);
@@ -147,28 +147,28 @@ static phl_status read_modes(const phl_database *database, const phl_directory *
             status = phl_database_damaged(database, error, "a mode matrix of another size");
             continue;
         }
-        mode->size = (uint32_t)(bytes / row);
-        mode->matrix = phl_alloc_zero((size_t)(bytes / sizeof(double)), sizeof(double), error);
-        status = mode->matrix == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        axis->size = (uint32_t)(bytes / row);
+        axis->matrix = phl_alloc_zero((size_t)(bytes / sizeof(double)), sizeof(double), error);
+        status = axis->matrix == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     return status;
 }
 
-static void free_modes(phl_mode *modes, uint32_t n_modes)
+static void free_axes(phl_axis *axes, uint32_t n_axes)
 {
-    for (uint32_t a = 0; a < n_modes; a++) {
-        phl_free(modes[a].block);
-        phl_free(modes[a].matrix);
+    for (uint32_t a = 0; a < n_axes; a++) {
+        phl_free(axes[a].block);
+        phl_free(axes[a].matrix);
     }
-    phl_free(modes);
+    phl_free(axes);
 }
 
 /* Does a model of these sizes fit the bytes stored?  In memory it has a row beyond L and a row of
  * ones more, at most twice as much. */
-static bool sizes_fit(const phl_draw_kind *kind, const phl_mode *modes, uint32_t n_modes,
+static bool sizes_fit(const phl_draw_kind *kind, const phl_axis *axes, uint32_t n_axes,
                       uint64_t stored)
 {
-    return phl_params_bytes(kind->kind, kind->states, kind->slots, kind->labels, modes, n_modes) <=
+    return phl_params_bytes(kind->kind, kind->states, kind->slots, kind->labels, axes, n_axes) <=
            2 * stored + 1024;
 }
 
@@ -194,13 +194,13 @@ static phl_status read_tables(const phl_database *database, const phl_directory 
 }
 
 /* full has the identity partition in every slot. */
-static bool is_identity(const phl_mode *modes, uint32_t n_modes, uint32_t states, uint32_t slots)
+static bool is_identity(const phl_axis *axes, uint32_t n_axes, uint32_t states, uint32_t slots)
 {
-    bool same = n_modes == slots;
-    for (uint32_t a = 0; same && a < n_modes; a++) {
-        same = modes[a].slot == a + 1;
+    bool same = n_axes == slots;
+    for (uint32_t a = 0; same && a < n_axes; a++) {
+        same = axes[a].slot == a + 1;
         for (uint32_t q = 0; same && q <= states; q++) {
-            same = modes[a].block[q] == q;
+            same = axes[a].block[q] == q;
         }
     }
     return same;
@@ -208,17 +208,17 @@ static bool is_identity(const phl_mode *modes, uint32_t n_modes, uint32_t states
 
 /* Make and fill the parameters, now that the active slots are known. */
 static phl_status read_params(const phl_database *database, const phl_directory *directory,
-                              int64_t model, const phl_draw_kind *kind, const phl_mode *modes,
-                              uint32_t n_modes, phl_params **params, phl_error *error)
+                              int64_t model, const phl_draw_kind *kind, const phl_axis *axes,
+                              uint32_t n_axes, phl_params **params, phl_error *error)
 {
     bool core = kind->kind == PHL_TF || kind->kind == PHL_FULL;
-    if ((!core && n_modes > 0) || (kind->soft && kind->kind != PHL_TF) ||
-        (kind->kind == PHL_FULL && !is_identity(modes, n_modes, kind->states, kind->slots))) {
+    if ((!core && n_axes > 0) || (kind->soft && kind->kind != PHL_TF) ||
+        (kind->kind == PHL_FULL && !is_identity(axes, n_axes, kind->states, kind->slots))) {
         return phl_database_damaged(database, error, "partitions that a model of kind %s lacks",
                                     phl_kind_name(kind->kind));
     }
-    phl_status status = phl_params_create(kind->kind, kind->states, kind->slots, kind->labels,
-                                          modes, n_modes, 0, params, error);
+    phl_status status = phl_params_create(kind->kind, kind->states, kind->slots, kind->labels, axes,
+                                          n_axes, 0, params, error);
     if (status == PHL_OK) {
         (*params)->soft = kind->soft; /* without active slots nothing else tells */
         status = read_tables(database, directory, model, *params, error);
@@ -245,24 +245,23 @@ phl_status phl_draw_read(const phl_database *database, const phl_directory *dire
 {
     size_t count = 0;
     const phl_entry *first = phl_directory_owner(directory, model, &count);
-    phl_mode *modes = NULL;
-    uint32_t n_modes = 0;
+    phl_axis *axes = NULL;
+    uint32_t n_axes = 0;
     phl_params *made = NULL;
     uint64_t stored = 0;
     for (size_t i = 0; i < count; i++) {
         stored += first[i].length;
     }
-    phl_status status =
-        read_modes(database, directory, first, count, kind, &modes, &n_modes, error);
-    if (status == PHL_OK && !sizes_fit(kind, modes, n_modes, stored)) {
+    phl_status status = read_axes(database, directory, first, count, kind, &axes, &n_axes, error);
+    if (status == PHL_OK && !sizes_fit(kind, axes, n_axes, stored)) {
         status = phl_database_damaged(database, error,
                                       "a model's tables are too small for its "
                                       "states, slots and labels");
     }
     if (status == PHL_OK) {
-        status = read_params(database, directory, model, kind, modes, n_modes, &made, error);
+        status = read_params(database, directory, model, kind, axes, n_axes, &made, error);
     }
-    free_modes(modes, n_modes);
+    free_axes(axes, n_axes);
     if (status != PHL_OK) {
         phl_params_free(made);
         return status;

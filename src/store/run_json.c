@@ -146,7 +146,7 @@ static void put_core(struct writer *writer, const phl_tensor *tensor)
 }
 
 /* Active slots: their partitions, or mode matrices when soft. */
-static void put_modes(struct writer *writer, const phl_params *params)
+static void put_axes(struct writer *writer, const phl_params *params)
 {
     phl_tensor tensor;
     bool any = false;
@@ -171,7 +171,7 @@ static void put_tensor(struct writer *writer, const phl_params *params, const ph
         return; /* listed slot by slot, before the core */
     }
     if (core) {
-        put_modes(writer, params);
+        put_axes(writer, params);
     }
     put(writer, ",\n\"");
     put(writer, tensor->name);

@@ -214,9 +214,9 @@ static phl_status find_modes(phl_class_diagnosis *made, const double *draws, phl
 
 static bool same_slots(const phl_params *a, const phl_params *b)
 {
-    bool same = a->n_modes == b->n_modes;
-    for (uint32_t i = 0; same && i < a->n_modes; i++) {
-        same = a->modes[i].slot == b->modes[i].slot && a->modes[i].size == b->modes[i].size;
+    bool same = a->n_axes == b->n_axes;
+    for (uint32_t i = 0; same && i < a->n_axes; i++) {
+        same = a->axes[i].slot == b->axes[i].slot && a->axes[i].size == b->axes[i].size;
     }
     return same;
 }
@@ -249,15 +249,15 @@ static phl_status find_slots(const phl_model *model, phl_class_diagnosis *made, 
         if (draw == NULL) {
             continue;
         }
-        chain->slots = phl_alloc(draw->n_modes, sizeof *chain->slots, error);
-        chain->sizes = phl_alloc(draw->n_modes, sizeof *chain->sizes, error);
+        chain->slots = phl_alloc(draw->n_axes, sizeof *chain->slots, error);
+        chain->sizes = phl_alloc(draw->n_axes, sizeof *chain->sizes, error);
         if (chain->slots == NULL || chain->sizes == NULL) {
             return PHL_ERR_MEMORY;
         }
-        chain->n_slots = draw->n_modes;
-        for (uint32_t i = 0; i < draw->n_modes; i++) {
-            chain->slots[i] = draw->modes[i].slot;
-            chain->sizes[i] = draw->modes[i].size;
+        chain->n_slots = draw->n_axes;
+        for (uint32_t i = 0; i < draw->n_axes; i++) {
+            chain->slots[i] = draw->axes[i].slot;
+            chain->sizes[i] = draw->axes[i].size;
         }
     }
     return PHL_OK;

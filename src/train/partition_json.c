@@ -6,16 +6,16 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-void phl_partition_json_free(phl_mode *modes, uint32_t n_modes)
+void phl_partition_json_free(phl_axis *axes, uint32_t n_axes)
 {
-    for (uint32_t a = 0; modes != NULL && a < n_modes; a++) {
-        phl_free(modes[a].block);
+    for (uint32_t a = 0; axes != NULL && a < n_axes; a++) {
+        phl_free(axes[a].block);
     }
-    phl_free(modes);
+    phl_free(axes);
 }
 
 /* Blocks of one slot; they must be 0 .. k-1, none left out. */
-static phl_status read_blocks(const phl_json_value *blocks, uint32_t states, phl_mode *mode,
+static phl_status read_blocks(const phl_json_value *blocks, uint32_t states, phl_axis *axis,
                               phl_error *error)
 {
     size_t values = (size_t)states + 1;
@@ -23,10 +23,10 @@ static phl_status read_blocks(const phl_json_value *blocks, uint32_t states, phl
         return phl_raise(error, PHL_ERR_SYNTAX,
                          "give one block for every state and, last, one for the empty slot",
                          "partition of slot %u: \"blocks\" has %zu entries, expected %zu",
-                         mode->slot, phl_json_size_of(blocks), values);
+                         axis->slot, phl_json_size_of(blocks), values);
     }
-    mode->block = phl_alloc_zero(values, sizeof *mode->block, error);
-    if (mode->block == NULL) {
+    axis->block = phl_alloc_zero(values, sizeof *axis->block, error);
+    if (axis->block == NULL) {
         return PHL_ERR_MEMORY;
     }
     const phl_json_value *entry = NULL;
@@ -37,26 +37,26 @@ static phl_status read_blocks(const phl_json_value *blocks, uint32_t states, phl
             block > (double)states) {
             return phl_raise(error, PHL_ERR_SYNTAX, NULL,
                              "partition of slot %u: block %zu is not a number from 0 to %u",
-                             mode->slot, q, states);
+                             axis->slot, q, states);
         }
-        mode->block[q] = (uint32_t)block;
-        mode->size = mode->block[q] >= mode->size ? mode->block[q] + 1 : mode->size;
+        axis->block[q] = (uint32_t)block;
+        axis->size = axis->block[q] >= axis->size ? axis->block[q] + 1 : axis->size;
     }
-    for (uint32_t z = 0; z < mode->size; z++) {
+    for (uint32_t z = 0; z < axis->size; z++) {
         bool used = false;
         for (size_t q = 0; q < values; q++) {
-            used = used || mode->block[q] == z;
+            used = used || axis->block[q] == z;
         }
         if (!used) {
             return phl_raise(error, PHL_ERR_SYNTAX, "number the blocks 0, 1, 2, ... without gaps",
-                             "partition of slot %u: nothing is in block %u", mode->slot, z);
+                             "partition of slot %u: nothing is in block %u", axis->slot, z);
         }
     }
     return PHL_OK;
 }
 
-static phl_status read_mode(const phl_json_value *object, uint32_t states, uint32_t slots,
-                            uint32_t before, phl_mode *mode, phl_error *error)
+static phl_status read_axis(const phl_json_value *object, uint32_t states, uint32_t slots,
+                            uint32_t before, phl_axis *axis, phl_error *error)
 {
     const phl_json_value *slot = phl_json_member(object, "slot");
     double number = phl_json_number_of(slot);
@@ -67,12 +67,12 @@ static phl_status read_mode(const phl_json_value *object, uint32_t states, uint3
                          "ascending",
                          before, slots);
     }
-    mode->slot = (uint32_t)number;
-    return read_blocks(phl_json_member(object, "blocks"), states, mode, error);
+    axis->slot = (uint32_t)number;
+    return read_blocks(phl_json_member(object, "blocks"), states, axis, error);
 }
 
 phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t slots,
-                                    phl_mode **modes, uint32_t *n_modes, phl_error *error)
+                                    phl_axis **axes, uint32_t *n_axes, phl_error *error)
 {
     static const char *const remedy =
         "write [{\"slot\":1,\"blocks\":[0,0,1]}], as " PHL_CALL("phl_run_json") " does";
@@ -92,7 +92,7 @@ phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t 
         return phl_raise(error, PHL_ERR_SYNTAX, remedy, "the partition is not a JSON array");
     }
     size_t n = phl_json_size_of(array);
-    phl_mode *made = NULL;
+    phl_axis *made = NULL;
     if (n > slots) {
         status = phl_raise(error, PHL_ERR_SYNTAX, NULL,
                            "the partition names %zu slots, the data have %u", n, slots);
@@ -103,14 +103,14 @@ phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t 
     const phl_json_value *entry = NULL;
     for (size_t a = 0; status == PHL_OK && a < n; a++) {
         entry = phl_json_next(array, entry);
-        status = read_mode(entry, states, slots, a == 0 ? 0 : made[a - 1].slot, &made[a], error);
+        status = read_axis(entry, states, slots, a == 0 ? 0 : made[a - 1].slot, &made[a], error);
     }
     phl_json_clear(&json);
     if (status != PHL_OK) {
         phl_partition_json_free(made, made == NULL ? 0 : (uint32_t)n);
         return status;
     }
-    *modes = made;
-    *n_modes = (uint32_t)n;
+    *axes = made;
+    *n_axes = (uint32_t)n;
     return PHL_OK;
 }

@@ -7,7 +7,7 @@
 
 /* Modes for a model of `states` states and `slots` slots; release with phl_partition_json_free. */
 phl_status phl_partition_json_parse(const char *text, uint32_t states, uint32_t slots,
-                                    phl_mode **modes, uint32_t *n_modes, phl_error *error);
-void phl_partition_json_free(phl_mode *modes, uint32_t n_modes);
+                                    phl_axis **axes, uint32_t *n_axes, phl_error *error);
+void phl_partition_json_free(phl_axis *axes, uint32_t n_axes);
 
 #endif

@@ -380,8 +380,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
                              .slots_asked = options->slots_max != (uint32_t)PHL_DEFAULT &&
                                             (keeper == NULL || keeper->restore == NULL),
                              .limited = options->memory_limit != 0};
-    phl_mode *modes = NULL;
-    uint32_t n_modes = 0;
+    phl_axis *axes = NULL;
+    uint32_t n_axes = 0;
     phl_train_options_resolve(&training.options);
     phl_status status = phl_train_options_check(&training.options, error);
     if (status == PHL_OK) {
@@ -389,13 +389,13 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
     }
     if (status == PHL_OK && options->partition != NULL) {
         status = phl_partition_json_parse(options->partition, options->states, forest->max_slot,
-                                          &modes, &n_modes, error);
+                                          &axes, &n_axes, error);
     }
     if (status != PHL_OK) {
         return status;
     }
-    training.modes = modes;
-    training.n_modes = n_modes;
+    training.axes = axes;
+    training.n_axes = n_axes;
     (void)clock_gettime(CLOCK_MONOTONIC, &training.began);
     (void)pthread_mutex_init(&training.lock, NULL);
     status = prepare(&training, error);
@@ -409,7 +409,7 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
         status = collect_class(&training, i, error);
     }
     release(&training);
-    phl_partition_json_free(modes, n_modes);
+    phl_partition_json_free(axes, n_axes);
     (void)pthread_mutex_destroy(&training.lock);
     if (status != PHL_OK) {
         phl_run_free(training.run);

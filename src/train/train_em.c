@@ -56,8 +56,8 @@ static phl_status start(const phl_train_task *task, phl_em_options *fit, phl_par
     }
     phl_status status =
         phl_params_create(options->kind, options->states, training->forest->max_slot,
-                          (uint32_t)training->forest->labels.count, training->modes,
-                          training->n_modes, options->memory_limit, params, error);
+                          (uint32_t)training->forest->labels.count, training->axes,
+                          training->n_axes, options->memory_limit, params, error);
     if (status == PHL_OK) {
         phl_em_start(*params, fit->seed, fit->stream);
     }

@@ -24,7 +24,7 @@ static phl_gibbs_options chain_options(const phl_train_task *task)
                   .slots_min = options->slots_min,
                   .slots_max = options->slots_max,
                   .core_max = options->core_max},
-        .fixed_partitions = task->training->n_modes > 0,
+        .fixed_partitions = task->training->n_axes > 0,
         .update_concentration = options->update_concentration,
         .seed = options->seed,
         .stream = phl_train_task_stream(task),
@@ -82,7 +82,7 @@ static phl_status check_slots(const phl_train_task *task, const phl_slot_pairs *
 {
     const phl_train_options *options = &task->training->options;
     if (options->slots_min > pairs->n_eligible && options->sizes == NULL &&
-        task->training->n_modes == 0) {
+        task->training->n_axes == 0) {
         const char *name = phl_run_class_name(task->training->run, task->class_index);
         return phl_raise(
             error, PHL_ERR_ARGUMENT,
@@ -92,7 +92,7 @@ static phl_status check_slots(const phl_train_task *task, const phl_slot_pairs *
             pairs->n_eligible);
     }
     if (ldexp(1.0, (int)options->slots_min) > (double)options->core_max && options->sizes == NULL &&
-        task->training->n_modes == 0) {
+        task->training->n_axes == 0) {
         return phl_raise(
             error, PHL_ERR_ARGUMENT,
             "lower " PHL_OPTION("train.slots_min") ", or raise " PHL_OPTION("train.core_max"),
@@ -261,8 +261,8 @@ static phl_status restore(const phl_train_task *task, const struct chain *chain,
                          "the hidden states of the checkpoint are not those of these trees");
     }
     fits = task->training->options.soft || !params->soft;
-    for (uint32_t a = 0; fits && a < params->n_modes; a++) {
-        fits = eligible_of[params->modes[a].slot] != PHL_NOT_ELIGIBLE;
+    for (uint32_t a = 0; fits && a < params->n_axes; a++) {
+        fits = eligible_of[params->axes[a].slot] != PHL_NOT_ELIGIBLE;
     }
     if (!fits) {
         return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
@@ -286,7 +286,7 @@ static phl_status make_chain(const phl_train_task *task, const phl_slot_pairs *p
     chosen.prior.fixed = fixed;
     if (options->sampler == PHL_SAMPLER_BLOCKED) {
         return phl_gibbs_create(pairs, task->data->label_row, options->states, labels,
-                                training->modes, training->n_modes, &chosen, &chain->gibbs, error);
+                                training->axes, training->n_axes, &chosen, &chain->gibbs, error);
     }
     phl_status status = phl_paper_sampler_create(pairs, task->data->label_row, options->states,
                                                  labels, &chosen, &chain->paper, error);

@@ -60,8 +60,8 @@ static double bytes_of(const phl_training *training, uint32_t slots)
 {
     const phl_train_options *options = &training->options;
     return (double)phl_params_bytes(options->kind, options->states, slots,
-                                    (uint32_t)training->forest->labels.count, training->modes,
-                                    training->n_modes);
+                                    (uint32_t)training->forest->labels.count, training->axes,
+                                    training->n_axes);
 }
 
 /* Slot numbers that have little to do with the data would make tables of any size. */

@@ -65,8 +65,8 @@ typedef struct phl_training {
     size_t n_earlier;
     const phl_keeper *keeper; /* may be NULL */
     bool slots_asked;         /* slots_max is what the caller asked for, not a default or resumed */
-    const phl_mode *modes;    /* partitions given by the user */
-    uint32_t n_modes;
+    const phl_axis *axes;     /* partitions given by the user */
+    uint32_t n_axes;
     phl_run *run;
     uint32_t *label_row; /* of the labels of the forest */
     phl_class_data *classes;

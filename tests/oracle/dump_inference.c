@@ -120,26 +120,26 @@ static void put_emission(const phl_params *params)
     put_vector(params->emission + params->labels * c, c);
 }
 
-static void put_modes(const phl_params *params)
+static void put_axes(const phl_params *params)
 {
     put(params->soft ? ",\"mode\":[" : ",\"partition\":[");
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        const phl_mode *mode = &params->modes[a];
-        (void)printf("%s{\"slot\":%u,", a == 0 ? "" : ",", mode->slot);
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        const phl_axis *axis = &params->axes[a];
+        (void)printf("%s{\"slot\":%u,", a == 0 ? "" : ",", axis->slot);
         if (params->soft) {
             put("\"matrix\":");
-            put_matrix(mode->matrix, params->states + 1, mode->size);
+            put_matrix(axis->matrix, params->states + 1, axis->size);
         } else {
             for (uint32_t q = 0; q <= params->states; q++) {
-                (void)printf("%s%u", q == 0 ? "\"blocks\":[" : ",", mode->block[q]);
+                (void)printf("%s%u", q == 0 ? "\"blocks\":[" : ",", axis->block[q]);
             }
             put("]");
         }
         put("}");
     }
     put("],\"core\":{\"shape\":[");
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        (void)printf("%u,", params->modes[a].size);
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        (void)printf("%u,", params->axes[a].size);
     }
     (void)printf("%u],\"data\":", params->states);
     put_vector(params->core, params->core_rows * params->states);
@@ -170,7 +170,7 @@ static void put_tables(const phl_params *params)
         put_tensor(params->transition, 3, (size_t[]){l, params->kind == PHL_SP ? c + 1 : c, c});
     }
     if (params->core != NULL) {
-        put_modes(params);
+        put_axes(params);
     }
     put(",\"root_kind\":");
     put_vector(params->root_kind, 2);

@@ -29,28 +29,28 @@ phl_gibbs *chain_of(const prepared *p, const phl_params *params, uint64_t seed)
         .beta = 1.0,
         .gamma = 1.0,
         .delta = 1.0,
-        .prior = {.phi = 1.0, .slots_max = params->n_modes > 0 ? 3 : 0, .core_max = 1000},
+        .prior = {.phi = 1.0, .slots_max = params->n_axes > 0 ? 3 : 0, .core_max = 1000},
         .seed = seed,
         .threads = 1};
-    phl_mode *modes = must_alloc(params->n_modes, sizeof *modes);
-    uint32_t *block = must_alloc((size_t)params->n_modes * (params->states + 1), sizeof *block);
-    for (uint32_t a = 0; a < params->n_modes; a++) {
-        modes[a].slot = params->modes[a].slot;
-        modes[a].size = params->modes[a].size;
-        modes[a].block = block + (size_t)a * (params->states + 1);
+    phl_axis *axes = must_alloc(params->n_axes, sizeof *axes);
+    uint32_t *block = must_alloc((size_t)params->n_axes * (params->states + 1), sizeof *block);
+    for (uint32_t a = 0; a < params->n_axes; a++) {
+        axes[a].slot = params->axes[a].slot;
+        axes[a].size = params->axes[a].size;
+        axes[a].block = block + (size_t)a * (params->states + 1);
         for (uint32_t q = 0; q <= params->states; q++) {
-            modes[a].block[q] = params->soft ? q % modes[a].size : params->modes[a].block[q];
+            axes[a].block[q] = params->soft ? q % axes[a].size : params->axes[a].block[q];
         }
     }
     phl_gibbs *gibbs = NULL;
-    must(phl_gibbs_create(p->pairs, p->label_row, params->states, params->labels, modes,
-                          params->n_modes, &options, &gibbs, error));
+    must(phl_gibbs_create(p->pairs, p->label_row, params->states, params->labels, axes,
+                          params->n_axes, &options, &gibbs, error));
     if (params->soft) {
         must(phl_gibbs_soften(gibbs, error));
     }
     copy_tables(params, gibbs->params);
     phl_free(block);
-    phl_free(modes);
+    phl_free(axes);
     return gibbs;
 }
 

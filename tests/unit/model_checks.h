@@ -108,16 +108,16 @@ static inline phl_params *count(const prepared *p)
 /* Identity partitions of all slots. */
 static inline phl_params *identity_tf(uint32_t states, uint32_t slots, uint32_t labels)
 {
-    phl_mode modes[8] = {{0}};
+    phl_axis axes[8] = {{0}};
     uint32_t block[16];
     for (uint32_t q = 0; q <= states; q++) {
         block[q] = q;
     }
     for (uint32_t l = 0; l < slots; l++) {
-        modes[l] = (phl_mode){.slot = l + 1, .size = states + 1, .block = block};
+        axes[l] = (phl_axis){.slot = l + 1, .size = states + 1, .block = block};
     }
     phl_params *params = NULL;
-    must(phl_params_create(PHL_TF, states, slots, labels, modes, slots, 0, &params, error));
+    must(phl_params_create(PHL_TF, states, slots, labels, axes, slots, 0, &params, error));
     return params;
 }
 

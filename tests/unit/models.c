@@ -64,33 +64,33 @@ static void random_partition(phl_rng *rng, uint32_t *block, uint32_t count, uint
 phl_params *random_params(phl_rng *rng, phl_kind kind, bool soft, uint32_t states, uint32_t slots,
                           uint32_t labels, uint32_t max_active, row_style style)
 {
-    phl_mode *modes = must_alloc(slots, sizeof *modes);
-    uint32_t n_modes = 0;
+    phl_axis *axes = must_alloc(slots, sizeof *axes);
+    uint32_t n_axes = 0;
     if (kind == PHL_TF) {
         uint32_t wanted = random_below(rng, (max_active < slots ? max_active : slots) + 1);
         for (uint32_t l = 1; l <= slots; l++) {
             /* Each choice of `wanted` slots is equally likely. */
-            if (random_below(rng, slots - l + 1) >= wanted - n_modes) {
+            if (random_below(rng, slots - l + 1) >= wanted - n_axes) {
                 continue;
             }
-            phl_mode *mode = &modes[n_modes++];
-            mode->slot = l;
-            mode->size = 2 + random_below(rng, states);
+            phl_axis *axis = &axes[n_axes++];
+            axis->slot = l;
+            axis->size = 2 + random_below(rng, states);
             if (soft) {
-                mode->matrix = must_alloc((size_t)(states + 1) * mode->size, sizeof(double));
+                axis->matrix = must_alloc((size_t)(states + 1) * axis->size, sizeof(double));
             } else {
-                mode->block = must_alloc(states + 1, sizeof(uint32_t));
-                random_partition(rng, mode->block, states + 1, mode->size);
+                axis->block = must_alloc(states + 1, sizeof(uint32_t));
+                random_partition(rng, axis->block, states + 1, axis->size);
             }
         }
     }
     phl_params *params = NULL;
-    must(phl_params_create(kind, states, slots, labels, modes, n_modes, 0, &params, error));
-    for (uint32_t i = 0; i < n_modes; i++) {
-        phl_free(modes[i].block);
-        phl_free(modes[i].matrix);
+    must(phl_params_create(kind, states, slots, labels, axes, n_axes, 0, &params, error));
+    for (uint32_t i = 0; i < n_axes; i++) {
+        phl_free(axes[i].block);
+        phl_free(axes[i].matrix);
     }
-    phl_free(modes);
+    phl_free(axes);
     random_tables(rng, style, params);
     must(phl_params_check(params, error));
     return params;
@@ -98,16 +98,16 @@ phl_params *random_params(phl_rng *rng, phl_kind kind, bool soft, uint32_t state
 
 char *partition_json(const phl_params *params)
 {
-    size_t room = 64 + params->n_modes * (size_t)(64 + 12 * (params->states + 1));
+    size_t room = 64 + params->n_axes * (size_t)(64 + 12 * (params->states + 1));
     char *text = must_alloc(room, 1);
     size_t used = (size_t)snprintf(text, room, "[");
-    for (uint32_t i = 0; i < params->n_modes; i++) {
-        const phl_mode *mode = &params->modes[i];
+    for (uint32_t i = 0; i < params->n_axes; i++) {
+        const phl_axis *axis = &params->axes[i];
         used += (size_t)snprintf(text + used, room - used, "%s{\"slot\":%u,\"blocks\":[",
-                                 i == 0 ? "" : ",", mode->slot);
+                                 i == 0 ? "" : ",", axis->slot);
         for (uint32_t q = 0; q <= params->states; q++) {
             used += (size_t)snprintf(text + used, room - used, "%s%u", q == 0 ? "" : ",",
-                                     mode->block[q]);
+                                     axis->block[q]);
         }
         used += (size_t)snprintf(text + used, room - used, "]}");
     }

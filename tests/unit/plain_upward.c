@@ -28,15 +28,15 @@ static const double *child_beta(const struct node *node, uint32_t slot)
 }
 
 /* m(z) of an active slot. */
-static double message(const struct node *node, const phl_mode *mode, uint32_t z)
+static double message(const struct node *node, const phl_axis *axis, uint32_t z)
 {
     size_t c = node->params->states;
-    const double *beta = child_beta(node, mode->slot);
+    const double *beta = child_beta(node, axis->slot);
     double sum = 0;
     for (size_t q = 0; q <= c; q++) {
         double shown = beta == NULL ? (q == c ? 1 : 0) : q == c ? 0 : beta[q];
-        sum += shown * (mode->block != NULL ? (mode->block[q] == z ? 1 : 0)
-                                            : mode->matrix[q * mode->size + z]);
+        sum += shown * (axis->block != NULL ? (axis->block[q] == z ? 1 : 0)
+                                            : axis->matrix[q * axis->size + z]);
     }
     return sum;
 }
@@ -49,10 +49,10 @@ static void tf_inside(const struct node *node, double *inside)
     for (size_t cell = 0; cell < params->core_rows; cell++) {
         double weight = 1;
         size_t rest = cell;
-        for (uint32_t a = params->n_modes; a-- > 0;) {
-            const phl_mode *mode = &params->modes[a];
-            weight *= message(node, mode, (uint32_t)(rest % mode->size));
-            rest /= mode->size;
+        for (uint32_t a = params->n_axes; a-- > 0;) {
+            const phl_axis *axis = &params->axes[a];
+            weight *= message(node, axis, (uint32_t)(rest % axis->size));
+            rest /= axis->size;
         }
         for (size_t j = 0; j < c; j++) {
             inside[j] += params->core[cell * c + j] * weight;

@@ -38,19 +38,19 @@ static void fill_tables(phl_params *params, phl_rng *rng)
 
 static phl_params *random_params(const struct shape *shape, phl_rng *rng)
 {
-    phl_mode modes[8];
+    phl_axis axes[8];
     uint32_t blocks[8][16];
     phl_params *params = NULL;
-    memset(modes, 0, sizeof modes);
+    memset(axes, 0, sizeof axes);
     for (uint32_t a = 0; a < shape->active; a++) {
-        modes[a].slot = shape->slots - shape->active + a + 1;
-        modes[a].size = 2 + (uint32_t)phl_rng_bounded(rng, shape->states);
+        axes[a].slot = shape->slots - shape->active + a + 1;
+        axes[a].size = 2 + (uint32_t)phl_rng_bounded(rng, shape->states);
         for (uint32_t q = 0; q <= shape->states; q++) {
-            blocks[a][q] = q < modes[a].size ? q : (uint32_t)phl_rng_bounded(rng, modes[a].size);
+            blocks[a][q] = q < axes[a].size ? q : (uint32_t)phl_rng_bounded(rng, axes[a].size);
         }
-        modes[a].block = shape->soft ? NULL : blocks[a];
+        axes[a].block = shape->soft ? NULL : blocks[a];
     }
-    must(phl_params_create(shape->kind, shape->states, shape->slots, shape->labels, modes,
+    must(phl_params_create(shape->kind, shape->states, shape->slots, shape->labels, axes,
                            shape->active, 0, &params, error));
     params->soft = shape->soft;
     fill_tables(params, rng);
@@ -150,11 +150,11 @@ static bool same_names(const phl_alphabet *a, const phl_alphabet *b)
     return same;
 }
 
-static bool same_modes(const phl_params *a, const phl_params *b)
+static bool same_axes(const phl_params *a, const phl_params *b)
 {
-    bool same = a->n_modes == b->n_modes;
-    for (uint32_t m = 0; same && m < a->n_modes; m++) {
-        const phl_mode *x = &a->modes[m], *y = &b->modes[m];
+    bool same = a->n_axes == b->n_axes;
+    for (uint32_t m = 0; same && m < a->n_axes; m++) {
+        const phl_axis *x = &a->axes[m], *y = &b->axes[m];
         same = x->slot == y->slot && x->size == y->size && !x->block == !y->block &&
                !x->matrix == !y->matrix;
         for (uint32_t q = 0; same && x->block != NULL && q <= a->states; q++) {
@@ -174,10 +174,10 @@ static bool same_params(const phl_params *a, const phl_params *b)
 {
     size_t c = a->states, l = a->slots;
     bool same = a->kind == b->kind && a->soft == b->soft && a->states == b->states &&
-                a->slots == b->slots && a->labels == b->labels && same_modes(a, b) &&
+                a->slots == b->slots && a->labels == b->labels && same_axes(a, b) &&
                 a->core_rows == b->core_rows;
-    for (uint32_t m = 0; same && m < a->n_modes; m++) {
-        same = same_array(a->modes[m].matrix, b->modes[m].matrix, (c + 1) * a->modes[m].size);
+    for (uint32_t m = 0; same && m < a->n_axes; m++) {
+        same = same_array(a->axes[m].matrix, b->axes[m].matrix, (c + 1) * a->axes[m].size);
     }
     return same && same_array(a->prior, b->prior, (l + 1) * c) &&
            same_array(a->emission, b->emission, ((size_t)a->labels + 2) * c) &&

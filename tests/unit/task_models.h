@@ -208,8 +208,8 @@ static inline double transition(const phl_params *p, uint32_t j, const uint32_t 
         return sum;
     }
     size_t row = 0;
-    for (uint32_t a = 0; a < p->n_modes; a++) {
-        row = row * p->modes[a].size + p->modes[a].block[q[p->modes[a].slot - 1]];
+    for (uint32_t a = 0; a < p->n_axes; a++) {
+        row = row * p->axes[a].size + p->axes[a].block[q[p->axes[a].slot - 1]];
     }
     return p->core[row * c + j];
 }

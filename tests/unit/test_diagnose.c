@@ -274,9 +274,9 @@ static void test_slots(void **state)
     }
     for (uint32_t i = 0; i < 5; i++) {
         uint32_t blocks[3] = {0, 1, 1};
-        phl_mode mode = {.slot = used[i], .size = 2, .block = blocks};
+        phl_axis axis = {.slot = used[i], .size = 2, .block = blocks};
         phl_draw draw = {.chain = i / 4};
-        must(phl_params_create(PHL_TF, 2, 3, 2, &mode, i == 3 ? 0 : 1, 0, &draw.params, error));
+        must(phl_params_create(PHL_TF, 2, 3, 2, &axis, i == 3 ? 0 : 1, 0, &draw.params, error));
         must(phl_model_add_draw(&run->models[0], &draw, error));
     }
     phl_diagnosis d = diagnose(run, false);

@@ -51,7 +51,7 @@ static const struct {
     [SPLIT_MERGE] = {"split/merge", ON_PARTITIONS},
     [CARRY] = {"carry", ON_PARTITIONS},
     [SWEEP] = {"sweep", ON_PARTITIONS},
-    [DRAW_PARAMETERS] = {"parameters", ON_CORE | ON_BASE | ON_PRIOR | ON_EMISSION | ON_MODES |
+    [DRAW_PARAMETERS] = {"parameters", ON_CORE | ON_BASE | ON_PRIOR | ON_EMISSION | ON_KAPPA |
                                            ON_CONCENTRATION | ON_SHAPE},
     [ITERATION] = {"iterations", UINT32_MAX},
 };

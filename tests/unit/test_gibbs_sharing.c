@@ -66,9 +66,9 @@ static size_t figures_of(phl_gibbs *gibbs, phl_rng *rng, double *figure)
     for (size_t i = 0; i < params->core_rows * c; i++) {
         figure[n++] = (double)core[i];
     }
-    for (uint32_t a = 0; params->soft && a < params->n_modes; a++) {
-        for (size_t i = 0; i < (c + 1) * params->modes[a].size; i++) {
-            figure[n++] = (double)gibbs->counts.mode[a][i];
+    for (uint32_t a = 0; params->soft && a < params->n_axes; a++) {
+        for (size_t i = 0; i < (c + 1) * params->axes[a].size; i++) {
+            figure[n++] = (double)gibbs->counts.kappa[a][i];
         }
     }
     for (uint32_t e = 0; !params->soft && e < gibbs->pairs->n_eligible; e++) {
@@ -135,7 +135,7 @@ static double sharing_distance(const moments *on, const moments *off, size_t dra
     return fabs(worst);
 }
 
-/* First moments against expected counts: prior, emission, core, modes lie in this order. */
+/* First moments against expected counts: prior, emission, core, axes lie in this order. */
 static double expectation_distance(const prepared *p, const moments *m, size_t draws)
 {
     const phl_params *params = p->params;
@@ -147,9 +147,9 @@ static double expectation_distance(const prepared *p, const moments *m, size_t d
     const double *tables[3] = {counts->prior, counts->emission, counts->core};
     const size_t lengths[3] = {params->slots * c, ((size_t)params->labels + 1) * c,
                                params->core_rows * c};
-    for (uint32_t t = 0; t < 3 + (params->soft ? params->n_modes : 0); t++) {
-        const double *exact = t < 3 ? tables[t] : counts->modes[t - 3].matrix;
-        size_t length = t < 3 ? lengths[t] : (c + 1) * params->modes[t - 3].size;
+    for (uint32_t t = 0; t < 3 + (params->soft ? params->n_axes : 0); t++) {
+        const double *exact = t < 3 ? tables[t] : counts->axes[t - 3].matrix;
+        size_t length = t < 3 ? lengths[t] : (c + 1) * params->axes[t - 3].size;
         for (size_t i = 0; i < length; i++, f++) {
             double z = difference(m->sum[f], m->square[f], exact[i], 0.0, true, draws);
             worst = fabs(z) > fabs(worst) ? z : worst;
@@ -202,7 +202,7 @@ static void sharing(void **state)
         phl_params *params;
         do {
             params = random_params(&rng, PHL_TF, soft, 2 + (uint32_t)i / 3, 3, 3, 2, ROWS_PLAIN);
-            if (params->n_modes == 0) {
+            if (params->n_axes == 0) {
                 phl_params_free(params);
                 params = NULL;
             }
@@ -219,7 +219,7 @@ static void sharing(void **state)
         print_message(
             "  %s, %zu active: seed %u, %zu of %zu subtrees distinct, %zu figures; largest "
             "|z| shared or not %.2f, against expectations %.2f and %.2f\n",
-            soft ? "soft" : "hard", (size_t)params->n_modes, SEED, shared->n_subtrees,
+            soft ? "soft" : "hard", (size_t)params->n_axes, SEED, shared->n_subtrees,
             apart->n_subtrees, on.n, z, exact, exact_apart);
         assert_true(z < 5.5 && exact < 5.5 && exact_apart < 5.5);
         phl_gibbs_free(first);
@@ -298,9 +298,9 @@ static double joint_of(const phl_gibbs *gibbs, double alpha, const double *log_l
         }
         sum += lgamma(alpha) - lgamma(alpha + total);
     }
-    for (uint32_t a = 0; params->soft && a < params->n_modes; a++) {
-        size_t k = params->modes[a].size;
-        sum += dirichlet_rows(gibbs->counts.mode[a], c + 1, k, k, 1, options->delta / (double)k);
+    for (uint32_t a = 0; params->soft && a < params->n_axes; a++) {
+        size_t k = params->axes[a].size;
+        sum += dirichlet_rows(gibbs->counts.kappa[a], c + 1, k, k, 1, options->delta / (double)k);
     }
     for (uint32_t e = 0; !params->soft && e < gibbs->pairs->n_eligible; e++) {
         uint32_t k = gibbs->partitions->size[e];
@@ -437,11 +437,11 @@ static void assert_same(const phl_gibbs *a, const phl_gibbs *b)
         }
     }
     assert_false(phl_params_table(b->params, t, &y));
-    assert_int_equal(a->params->n_modes, b->params->n_modes);
-    for (uint32_t i = 0; i < a->params->n_modes; i++) {
-        assert_int_equal(a->params->modes[i].slot, b->params->modes[i].slot);
+    assert_int_equal(a->params->n_axes, b->params->n_axes);
+    for (uint32_t i = 0; i < a->params->n_axes; i++) {
+        assert_int_equal(a->params->axes[i].slot, b->params->axes[i].slot);
         if (!a->params->soft) {
-            assert_memory_equal(a->params->modes[i].block, b->params->modes[i].block,
+            assert_memory_equal(a->params->axes[i].block, b->params->axes[i].block,
                                 (a->params->states + 1) * sizeof(uint32_t));
         }
     }

@@ -98,10 +98,10 @@ static void list_states(const phl_params *params, const phl_forest *forest, key_
             for (int e = 0; e < TINY_SLOTS; e++) {
                 leaf = child[u][e] >= 0 ? 0 : leaf;
             }
-            for (uint32_t a = 0; a < params->n_modes; a++) {
-                int at = child[u][params->modes[a].slot - 1];
+            for (uint32_t a = 0; a < params->n_axes; a++) {
+                int at = child[u][params->axes[a].slot - 1];
                 uint32_t value = at < 0 ? TINY_STATES : code >> at & 1;
-                cell = cell * params->modes[a].size + params->modes[a].block[value];
+                cell = cell * params->axes[a].size + params->axes[a].block[value];
             }
             if (leaf) {
                 p *= params->prior[(tiny_slot[u] - 1) * TINY_STATES + j];
@@ -151,10 +151,10 @@ static void exact_law(void **state)
     for (int round = 0; round < 2; round++) {
         /* Slots 1 and 2 active, or 2 and 3. */
         uint32_t block[2][TINY_STATES + 1] = {{0, 1, round == 0 ? 0 : 1}, {1, 0, 2}};
-        phl_mode modes[2] = {{.slot = round == 0 ? 1 : 2, .size = 2, .block = block[0]},
-                             {.slot = round == 0 ? 2 : 3, .size = 3, .block = block[1]}};
+        phl_axis axes[2] = {{.slot = round == 0 ? 1 : 2, .size = 2, .block = block[0]},
+                            {.slot = round == 0 ? 2 : 3, .size = 3, .block = block[1]}};
         phl_params *params = NULL;
-        must(phl_params_create(PHL_TF, TINY_STATES, TINY_SLOTS, 3, modes, 2, 0, &params, error));
+        must(phl_params_create(PHL_TF, TINY_STATES, TINY_SLOTS, 3, axes, 2, 0, &params, error));
         random_tables(&rng, ROWS_PLAIN, params);
         prepared p = prepare(forest, &forest->labels, params, 1);
         phl_gibbs *gibbs = chain_of(&p, params, SEED);
@@ -205,12 +205,12 @@ typedef struct crowd {
 static phl_params *crowd_params(const crowd *of, phl_rng *rng)
 {
     uint32_t block[4];
-    phl_mode mode = {.slot = 1, .size = 2, .block = block};
+    phl_axis axis = {.slot = 1, .size = 2, .block = block};
     phl_params *params = NULL;
     for (uint32_t q = 0; q <= of->states; q++) {
         block[q] = q + 1 >= of->states; /* {0, ..}, {the last, empty} */
     }
-    must(phl_params_create(PHL_TF, of->states, 1, 2, &mode, of->active, 0, &params, error));
+    must(phl_params_create(PHL_TF, of->states, 1, 2, &axis, of->active, 0, &params, error));
     random_tables(rng, ROWS_PLAIN, params);
     for (size_t i = 0; of->skewed && i < params->core_rows; i++) {
         for (size_t j = 0; j < of->states; j++) {
@@ -270,7 +270,7 @@ static size_t list_crowds(const crowd *of, const phl_params *params, double *law
     double p[MOST_JOINT] = {0.0};
     for (size_t i = 0; i < c * c; i++) {
         size_t j = i / c, q = i % c;
-        size_t cell = of->active ? params->modes[0].block[q] : 0;
+        size_t cell = of->active ? params->axes[0].block[q] : 0;
         p[i] = params->core[cell * c + j] * params->emission[j] * params->prior[q] *
                params->emission[c + q]; /* label a at the parent, b at the child */
     }
@@ -298,7 +298,7 @@ static void many_occurrences(void **state)
         phl_params *params = crowd_params(of, &rng);
         prepared p = prepare(forest, &forest->labels, params, 1);
         phl_gibbs *gibbs = chain_of(&p, params, SEED + k);
-        assert_int_equal(gibbs->params->n_modes, of->active);
+        assert_int_equal(gibbs->params->n_axes, of->active);
         size_t codes = list_crowds(of, params, law), draws = affordable(200000);
         memset(observed, 0, sizeof observed);
         for (size_t i = 0; i < draws; i++) {
@@ -352,19 +352,19 @@ static size_t outcome_of(size_t v, size_t j, size_t cell)
 static phl_params *wide_params(const wide *of, phl_rng *rng)
 {
     uint32_t pairs[] = {0, 0, 1, 1}, all[] = {0, 1, 2, 1};
-    phl_mode modes[] = {{.slot = 1, .size = 2, .block = pairs},
-                        {.slot = 2, .size = 3, .block = all},
-                        {.slot = 3, .size = 2, .block = pairs}};
+    phl_axis axes[] = {{.slot = 1, .size = 2, .block = pairs},
+                       {.slot = 2, .size = 3, .block = all},
+                       {.slot = 3, .size = 2, .block = pairs}};
     phl_params *params = NULL;
-    while (params == NULL || params->core_rows != WIDE_CELLS || params->modes[1].size != 3 ||
-           params->modes[0].size != 2) {
+    while (params == NULL || params->core_rows != WIDE_CELLS || params->axes[1].size != 3 ||
+           params->axes[0].size != 2) {
         phl_params_free(params);
         params = NULL;
         if (of->soft) {
             params = random_params(rng, PHL_TF, true, WIDE_STATES, WIDE_SLOTS, 3, 3, ROWS_PLAIN);
         } else {
-            must(phl_params_create(PHL_TF, WIDE_STATES, WIDE_SLOTS, 3, modes, WIDE_SLOTS, 0,
-                                   &params, error));
+            must(phl_params_create(PHL_TF, WIDE_STATES, WIDE_SLOTS, 3, axes, WIDE_SLOTS, 0, &params,
+                                   error));
             random_tables(rng, ROWS_PLAIN, params);
         }
     }
@@ -378,12 +378,12 @@ static void weigh_cells(const wide *of, const phl_params *params, double *p)
     size_t c = WIDE_STATES;
     double message[WIDE_SLOTS][3];
     for (size_t a = 0; a < WIDE_SLOTS; a++) {
-        const phl_mode *mode = &params->modes[a];
+        const phl_axis *axis = &params->axes[a];
         bool empty = of->gap && a == 1;
-        for (size_t z = 0; z < mode->size; z++) {
+        for (size_t z = 0; z < axis->size; z++) {
             message[a][z] = 0.0;
             for (size_t q = empty ? c : 0; q < (empty ? c + 1 : c); q++) {
-                double share = of->soft ? mode->matrix[q * mode->size + z] : mode->block[q] == z;
+                double share = of->soft ? axis->matrix[q * axis->size + z] : axis->block[q] == z;
                 message[a][z] +=
                     share *
                     (empty ? 1.0 : params->prior[a * c + q] * params->emission[label[a] * c + q]);
@@ -442,7 +442,7 @@ static void several_slots(void **state)
         phl_params *params = wide_params(of, &rng);
         prepared p = prepare(forest, &forest->labels, params, 1);
         phl_gibbs *gibbs = chain_of(&p, params, SEED + k);
-        assert_int_equal(gibbs->params->n_modes, WIDE_SLOTS);
+        assert_int_equal(gibbs->params->n_axes, WIDE_SLOTS);
         size_t draws = affordable(200000), step = of->n > 12 ? 2 : 1; /* not 6 outcomes */
         memset(observed, 0, sizeof observed);
         for (size_t i = 0; i < draws; i++) {
@@ -507,10 +507,10 @@ static phl_forest *twins_forest(void)
 static phl_params *twins_params(bool skewed, phl_rng *rng)
 {
     uint32_t block[] = {0, 1, 1, 0};
-    phl_mode modes[] = {{.slot = 1, .size = 2, .block = block},
-                        {.slot = 2, .size = 2, .block = block}};
+    phl_axis axes[] = {{.slot = 1, .size = 2, .block = block},
+                       {.slot = 2, .size = 2, .block = block}};
     phl_params *params = NULL;
-    must(phl_params_create(PHL_TF, TWIN_STATES, 3, 3 + TWINS, modes, 2, 0, &params, error));
+    must(phl_params_create(PHL_TF, TWIN_STATES, 3, 3 + TWINS, axes, 2, 0, &params, error));
     random_tables(rng, ROWS_PLAIN, params);
     for (size_t cell = 0; skewed && cell < TWIN_CELLS; cell++) {
         for (size_t j = 0; j < TWIN_STATES; j++) {
@@ -529,7 +529,7 @@ static void twin_law(const phl_params *params, double *law)
     double message[2][2] = {{0.0}}, sum = 0.0;
     for (size_t a = 0; a < 2; a++) {
         for (size_t q = 0; q < c; q++) {
-            message[a][params->modes[a].block[q]] +=
+            message[a][params->axes[a].block[q]] +=
                 params->prior[a * c + q] * params->emission[(1 + a) * c + q];
         }
     }
@@ -589,7 +589,7 @@ static void twins_once(void **state)
     }
     prepared p = prepare(forest, &forest->labels, params[0], 1);
     phl_gibbs *gibbs = chain_of(&p, params[0], SEED + 20);
-    assert_int_equal(gibbs->params->n_modes, 2);
+    assert_int_equal(gibbs->params->n_axes, 2);
     memset(observed, 0, sizeof observed);
     memset(kinds, 0, sizeof kinds);
     size_t draws = affordable(200000);
@@ -671,7 +671,7 @@ static void little_room(void **state)
     phl_forest *forest = finish_forest(builder);
     for (int round = 0; round < 20; round++) {
         phl_params *params = NULL;
-        while (params == NULL || params->n_modes < 2) {
+        while (params == NULL || params->n_axes < 2) {
             phl_params_free(params);
             params = random_params(&rng, PHL_TF, round % 2 == 1, 3 + (uint32_t)round % 3, 4, 3, 3,
                                    ROWS_PLAIN);

@@ -159,7 +159,7 @@ static phl_params *renamed(const phl_params *params, const uint32_t *map)
     size_t c = params->states;
     phl_params *made = NULL;
     must(phl_params_create(params->kind, params->states, params->slots, params->labels,
-                           params->modes, params->n_modes, 0, &made, error));
+                           params->axes, params->n_axes, 0, &made, error));
     uint32_t *value = must_alloc(c + 1, sizeof *value); /* of child values: bottom stays */
     for (size_t q = 0; q <= c; q++) {
         value[q] = q < c ? map[q] : (uint32_t)c;
@@ -201,13 +201,13 @@ static phl_params *renamed(const phl_params *params, const uint32_t *map)
             made->core[row * c + map[j]] = params->core[r * c + j];
         }
     }
-    for (uint32_t a = 0; params->kind == PHL_TF && a < params->n_modes; a++) {
-        size_t k = params->modes[a].size;
+    for (uint32_t a = 0; params->kind == PHL_TF && a < params->n_axes; a++) {
+        size_t k = params->axes[a].size;
         for (size_t q = 0; q <= c; q++) {
-            if (params->modes[a].block != NULL) {
-                made->modes[a].block[value[q]] = params->modes[a].block[q];
+            if (params->axes[a].block != NULL) {
+                made->axes[a].block[value[q]] = params->axes[a].block[q];
             } else {
-                memcpy(made->modes[a].matrix + value[q] * k, params->modes[a].matrix + q * k,
+                memcpy(made->axes[a].matrix + value[q] * k, params->axes[a].matrix + q * k,
                        k * sizeof(double));
             }
         }
@@ -394,15 +394,15 @@ static void check_chains(phl_rng *rng, const struct kind *kind, row_style style)
         for (size_t j = 0; j < c; j++) {
             if (params->transition != NULL) {
                 step[q * c + j] = params->transition[q * c + j];
-            } else if (params->n_modes == 0) {
+            } else if (params->n_axes == 0) {
                 step[q * c + j] = params->core[j];
             } else if (params->soft) {
-                size_t k = params->modes[0].size;
+                size_t k = params->axes[0].size;
                 for (size_t z = 0; z < k; z++) {
-                    step[q * c + j] += params->modes[0].matrix[q * k + z] * params->core[z * c + j];
+                    step[q * c + j] += params->axes[0].matrix[q * k + z] * params->core[z * c + j];
                 }
             } else {
-                step[q * c + j] = params->core[params->modes[0].block[q] * c + j];
+                step[q * c + j] = params->core[params->axes[0].block[q] * c + j];
             }
         }
     }
@@ -430,12 +430,12 @@ static void check_chains(phl_rng *rng, const struct kind *kind, row_style style)
     for (size_t j = 0; j < c; j++) {
         check_close((down ? counts->root : counts->prior)[j], start_counts[j], 1e-11);
     }
-    if (!params->soft && params->n_modes <= 1 && (params->core == NULL || params->n_modes == 1)) {
+    if (!params->soft && params->n_axes <= 1 && (params->core == NULL || params->n_axes == 1)) {
         for (size_t q = 0; q < c; q++) {
             for (size_t j = 0; j < c; j++) {
                 double found = params->transition != NULL
                                    ? counts->transition[q * c + j]
-                                   : counts->core[params->modes[0].block[q] * c + j];
+                                   : counts->core[params->axes[0].block[q] * c + j];
                 check_close(found, step_counts[q * c + j], 1e-11);
             }
         }

@@ -120,15 +120,15 @@ static void check_partitions(const phl_paper_sampler *sampler)
             assert_true(count > 0);
         }
         if (size > 1) {
-            assert_true(active < params->n_modes);
-            const phl_mode *mode = &params->modes[active++];
-            assert_int_equal(mode->slot, sampler->gibbs->pairs->eligible[e]);
-            assert_int_equal(mode->size, size);
-            assert_memory_equal(mode->block, block, values * sizeof *block);
+            assert_true(active < params->n_axes);
+            const phl_axis *axis = &params->axes[active++];
+            assert_int_equal(axis->slot, sampler->gibbs->pairs->eligible[e]);
+            assert_int_equal(axis->size, size);
+            assert_memory_equal(axis->block, block, values * sizeof *block);
         }
         cells *= size;
     }
-    assert_int_equal(params->n_modes, active);
+    assert_int_equal(params->n_axes, active);
     assert_int_equal(partitions->n_active, active);
     assert_true(cells <= (double)partitions->prior.core_max);
     assert_true(active <= partitions->prior.slots_max);
@@ -145,7 +145,7 @@ static void check_counts(const struct chain *chain)
     int64_t *prior = must_alloc(((size_t)params->slots + 1) * c, sizeof *prior);
     int64_t *emission = must_alloc((labels + 1) * c, sizeof *emission);
     int64_t *cells = must_alloc(params->core_rows * c, sizeof *cells);
-    uint32_t(*shown)[PHL_MAX_MODES] = must_alloc(sampler->n_nodes, sizeof *shown);
+    uint32_t(*shown)[PHL_MAX_AXES] = must_alloc(sampler->n_nodes, sizeof *shown);
     phl_walk *walk = NULL;
     must(phl_walk_create(chain->forest, &walk, error));
     for (size_t tree = 0; tree < chain->forest->n_trees; tree++) {
@@ -157,14 +157,14 @@ static void check_counts(const struct chain *chain)
             for (phl_walk_start(walk, tree); phl_walk_next(walk, &visit, &error) > 0; node++) {
                 uint32_t j = sampler->state[node];
                 assert_true(j < c);
-                for (uint32_t a = 0; a < params->n_modes; a++) {
-                    shown[node][a] = params->modes[a].block[c]; /* until a child says otherwise */
+                for (uint32_t a = 0; a < params->n_axes; a++) {
+                    shown[node][a] = params->axes[a].block[c]; /* until a child says otherwise */
                 }
                 uint32_t beyond = params->slots + 1;
                 uint32_t slot = visit.slot < beyond ? visit.slot : beyond;
-                uint32_t mode = params->mode_of_slot[slot];
-                if (visit.parent != SIZE_MAX && mode != 0) {
-                    shown[first + visit.parent][mode - 1] = params->modes[mode - 1].block[j];
+                uint32_t axis = params->axis_of_slot[slot];
+                if (visit.parent != SIZE_MAX && axis != 0) {
+                    shown[first + visit.parent][axis - 1] = params->axes[axis - 1].block[j];
                 }
                 if (visit.label >= 0) {
                     emission[chain->label_row[visit.label] * c + j]++;
@@ -181,8 +181,8 @@ static void check_counts(const struct chain *chain)
     for (size_t u = 0; u < node; u++) {
         if (sampler->nodes[u].leaf_row == PHL_PAPER_SAMPLER_NONE) {
             size_t cell = 0;
-            for (uint32_t a = 0; a < params->n_modes; a++) {
-                cell = cell * params->modes[a].size + shown[u][a];
+            for (uint32_t a = 0; a < params->n_axes; a++) {
+                cell = cell * params->axes[a].size + shown[u][a];
             }
             assert_int_equal(sampler->cell[u], cell);
             cells[cell * c + sampler->state[u]]++;
@@ -308,10 +308,10 @@ static struct chain small_chain(phl_params **params, uint64_t number)
     options.prior.fixed = sizes;
     struct chain chain = start_chain(finish_forest(builder), 2, 2, &options);
     uint32_t block[] = {0, 1, 1};
-    phl_mode mode = {.slot = 1, .size = 2, .block = block};
+    phl_axis axis = {.slot = 1, .size = 2, .block = block};
     phl_rng rng;
     phl_rng_init(&rng, SEED, 2, 0, 0, number);
-    must(phl_params_create(PHL_TF, 2, 2, 2, &mode, 1, 0, params, error));
+    must(phl_params_create(PHL_TF, 2, 2, 2, &axis, 1, 0, params, error));
     random_tables(&rng, ROWS_PLAIN, *params);
     return chain;
 }
@@ -439,9 +439,9 @@ static void test_sizes_law(void **unused)
         sampler->gibbs->partitions->prior.slots_min = confined;
         uint32_t block[3];
         memcpy(block, partition_of[from], sizeof block);
-        phl_mode mode = {.slot = 1, .size = size_of[from], .block = block};
+        phl_axis axis = {.slot = 1, .size = size_of[from], .block = block};
         phl_params *params = NULL;
-        must(phl_params_create(PHL_TF, 2, 1, 2, &mode, size_of[from] > 1, 0, &params, error));
+        must(phl_params_create(PHL_TF, 2, 1, 2, &axis, size_of[from] > 1, 0, &params, error));
         random_tables(&rng, ROWS_PLAIN, params);
         put_back(sampler, params, log_lambda0, states, 0);
         double expected[5] = {0}, score[5];

@@ -575,9 +575,9 @@ static phl_status restore_foreign(struct phl_training *training, void *context, 
     phl_train_task *task = &training->tasks[0];
     uint32_t states = training->options.states, block[8] = {0, 1};
     double matrix[16] = {0};
-    phl_mode mode = {.slot = foreign->slot, .size = foreign->size};
-    mode.block = foreign->soft ? NULL : block;
-    mode.matrix = foreign->soft ? matrix : NULL;
+    phl_axis axis = {.slot = foreign->slot, .size = foreign->size};
+    axis.block = foreign->soft ? NULL : block;
+    axis.matrix = foreign->soft ? matrix : NULL;
     phl_train_task_state *from = phl_alloc_zero(1, sizeof *from, error);
     task->from = from;
     from->iteration = 2;
@@ -586,7 +586,7 @@ static phl_status restore_foreign(struct phl_training *training, void *context, 
     from->n_hidden = foreign->n_hidden;
     from->hidden = phl_alloc_zero(from->n_hidden, sizeof *from->hidden, error);
     phl_status status = phl_params_create(PHL_TF, states, training->forest->max_slot,
-                                          (uint32_t)training->forest->labels.count, &mode,
+                                          (uint32_t)training->forest->labels.count, &axis,
                                           foreign->slot != 0, 0, &from->params, error);
     if (status == PHL_OK) {
         from->params->soft = foreign->soft;

@@ -12,8 +12,8 @@ static const void *element(const phl_params *p, const char *name, uint32_t slot,
 {
     size_t c = p->states, rows = p->kind == PHL_TD ? c : c + 1;
     if (slot > 0) {
-        const phl_mode *mode = &p->modes[p->mode_of_slot[slot] - 1];
-        return p->soft ? (const void *)&mode->matrix[i * mode->size + j] : &mode->block[i];
+        const phl_axis *axis = &p->axes[p->axis_of_slot[slot] - 1];
+        return p->soft ? (const void *)&axis->matrix[i * axis->size + j] : &axis->block[i];
     }
     return strcmp(name, "prior") == 0         ? &p->prior[i * c + j]
            : strcmp(name, "emission") == 0    ? &p->emission[j * c + i]
@@ -48,14 +48,14 @@ static void check_core(const phl_params *params, const phl_tensor *t)
 {
     size_t rows = 1;
     assert_ptr_equal(t->data, params->core);
-    assert_int_equal(t->n_axes, params->n_modes + 1);
-    for (size_t a = params->n_modes; a-- > 0;) {
-        assert_int_equal(t->shape[a], params->modes[a].size);
+    assert_int_equal(t->n_axes, params->n_axes + 1);
+    for (size_t a = params->n_axes; a-- > 0;) {
+        assert_int_equal(t->shape[a], params->axes[a].size);
         assert_int_equal(t->strides[a], rows * params->states);
         rows *= t->shape[a];
     }
-    assert_int_equal(t->shape[params->n_modes], params->states);
-    assert_int_equal(t->strides[params->n_modes], 1);
+    assert_int_equal(t->shape[params->n_axes], params->states);
+    assert_int_equal(t->strides[params->n_axes], 1);
 }
 
 /* Names and shapes as docs/run-file.md has them. */
@@ -74,7 +74,7 @@ static void check_shape(const phl_params *params, const phl_tensor *t)
         {"partition", 1, {c + 1, 0, 0}},
         {"mode",
          2,
-         {c + 1, t->slot > 0 ? params->modes[params->mode_of_slot[t->slot] - 1].size : 0}},
+         {c + 1, t->slot > 0 ? params->axes[params->axis_of_slot[t->slot] - 1].size : 0}},
         {"root_kind", 1, {2, 0, 0}},
         {"shape_prior", 2, {l, 3, 0}},
     };
@@ -115,7 +115,7 @@ static void test_tensors(void **state)
                 check_shape(params, &tensor);
             }
         }
-        assert_int_equal(n, n_tensors[s] + params->n_modes);
+        assert_int_equal(n, n_tensors[s] + params->n_axes);
         /* Outputs are untouched where there is nothing. */
         memset(&tensor, 0x5a, sizeof tensor);
         found = tensor;

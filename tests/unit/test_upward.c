@@ -167,16 +167,16 @@ static void test_full(void **unused)
 static void set_blocks(phl_rng *rng, phl_params *params, const uint32_t *slots, uint32_t n,
                        uint32_t k)
 {
-    phl_mode modes[SLOTS];
+    phl_axis axes[SLOTS];
     uint32_t *block = must_alloc((size_t)n * (params->states + 1), sizeof *block);
     for (uint32_t a = 0; a < n; a++) {
-        modes[a] = (phl_mode){
+        axes[a] = (phl_axis){
             .slot = slots[a], .size = k, .block = block + (size_t)a * (params->states + 1)};
         for (uint32_t q = 0; q <= params->states; q++) {
-            modes[a].block[q] = (q * 5 + a) % k;
+            axes[a].block[q] = (q * 5 + a) % k;
         }
     }
-    must(phl_params_set_modes(params, modes, n, error));
+    must(phl_params_set_axes(params, axes, n, error));
     random_tables(rng, ROWS_PLAIN, params);
     phl_free(block);
 }
@@ -204,13 +204,13 @@ static void check_twins(const prepared *p, const phl_params *params)
     const phl_forest *forest = index->forest;
     size_t n_groups = 0, n_sent = 0, h = 0;
     uint32_t pair, other_pair;
-    assert_int_equal(twins->n_slots, params->n_modes);
+    assert_int_equal(twins->n_slots, params->n_axes);
     for (uint32_t s = 0; s < forest->n_subtrees; s++) {
         uint32_t first = forest->leaf_slot[s] != 0 ? s : (uint32_t)twins->n_leaves;
         for (; first < s; first++) {
             bool same = forest->label[first] == forest->label[s];
-            for (uint32_t a = 0; same && a < params->n_modes; a++) {
-                uint32_t slot = params->modes[a].slot;
+            for (uint32_t a = 0; same && a < params->n_axes; a++) {
+                uint32_t slot = params->axes[a].slot;
                 uint32_t child = child_in_slot(index, s, slot, &pair);
                 uint32_t other = child_in_slot(index, first, slot, &other_pair);
                 same = child == UINT32_MAX || other == UINT32_MAX
@@ -228,9 +228,9 @@ static void check_twins(const prepared *p, const phl_params *params)
         for (; h < forest->n_levels && s == forest->level[h]; h++) {
             assert_int_equal(twins->level[h], n_groups - (first == s));
         }
-        for (uint32_t a = 0; forest->leaf_slot[s] == 0 && a < params->n_modes; a++) {
-            (void)child_in_slot(index, s, params->modes[a].slot, &pair);
-            assert_int_equal(twins->seen[(s - twins->n_leaves) * params->n_modes + a], pair);
+        for (uint32_t a = 0; forest->leaf_slot[s] == 0 && a < params->n_axes; a++) {
+            (void)child_in_slot(index, s, params->axes[a].slot, &pair);
+            assert_int_equal(twins->seen[(s - twins->n_leaves) * params->n_axes + a], pair);
         }
     }
     assert_int_equal(twins->n_groups, n_groups);
@@ -239,7 +239,7 @@ static void check_twins(const prepared *p, const phl_params *params)
         assert_int_equal(twins->sent_level[h], n_sent);
         for (pair = index->first_pair[forest->level[h]];
              pair < index->first_pair[forest->level[h + 1]]; pair++) {
-            if (params->mode_of_slot[index->pair_row[pair] + 1] != 0) {
+            if (params->axis_of_slot[index->pair_row[pair] + 1] != 0) {
                 assert_int_equal(twins->sent[n_sent++], pair);
             }
         }

@@ -389,20 +389,20 @@ phl_gibbs *world_gibbs(const world *w, uint64_t seed)
 {
     phl_gibbs_options options = world_options(w, seed);
     phl_gibbs *gibbs = NULL;
-    phl_mode modes[W_ELIGIBLE];
+    phl_axis axes[W_ELIGIBLE];
     uint32_t block[W_ELIGIBLE][W_VALUES], n = 0;
-    memset(modes, 0, sizeof modes);
+    memset(axes, 0, sizeof axes);
     for (uint32_t e = 0; w->prior.soft && e < W_ELIGIBLE; e++) {
         for (uint32_t q = 0; q < W_VALUES; q++) {
             block[e][q] = q % w->size[e];
         }
         if (w->size[e] > 1) {
-            modes[n].slot = e + 1;
-            modes[n].size = w->size[e];
-            modes[n++].block = block[e];
+            axes[n].slot = e + 1;
+            axes[n].size = w->size[e];
+            axes[n++].block = block[e];
         }
     }
-    must(phl_gibbs_create(w->pairs, w->label_row, W_STATES, W_LABELS, modes, n, &options, &gibbs,
+    must(phl_gibbs_create(w->pairs, w->label_row, W_STATES, W_LABELS, axes, n, &options, &gibbs,
                           error));
     if (gibbs->pairs->n_eligible != W_ELIGIBLE) {
         must(PHL_ERR_INTERNAL);
@@ -413,24 +413,24 @@ phl_gibbs *world_gibbs(const world *w, uint64_t seed)
     return gibbs;
 }
 
-static void set_modes(const world *w, phl_gibbs *gibbs)
+static void set_axes(const world *w, phl_gibbs *gibbs)
 {
     phl_partitions *partitions = gibbs->partitions;
     for (int e = 0; e < W_ELIGIBLE; e++) {
         partitions->size[e] = w->size[e];
         memcpy(partitions->block + e * W_VALUES, w->block[e], sizeof w->block[e]);
     }
-    phl_mode modes[W_ELIGIBLE];
+    phl_axis axes[W_ELIGIBLE];
     uint32_t n = 0;
-    memset(modes, 0, sizeof modes);
+    memset(axes, 0, sizeof axes);
     for (uint32_t e = 0; e < W_ELIGIBLE; e++) {
         if (w->size[e] > 1) {
-            modes[n].slot = e + 1;
-            modes[n].size = w->size[e];
-            modes[n++].block = (uint32_t *)w->block[e];
+            axes[n].slot = e + 1;
+            axes[n].size = w->size[e];
+            axes[n++].block = (uint32_t *)w->block[e];
         }
     }
-    must(phl_params_set_modes(gibbs->params, modes, n, error));
+    must(phl_params_set_axes(gibbs->params, axes, n, error));
 }
 
 void world_set_shape_counts(const world *w, phl_gibbs *gibbs)
@@ -448,14 +448,14 @@ void world_set_parameters(const world *w, phl_gibbs *gibbs)
 {
     phl_params *params = gibbs->params;
     if (w->prior.soft) {
-        for (uint32_t a = 0; a < params->n_modes; a++) {
-            uint32_t e = params->modes[a].slot - 1, k = w->size[e];
+        for (uint32_t a = 0; a < params->n_axes; a++) {
+            uint32_t e = params->axes[a].slot - 1, k = w->size[e];
             for (uint32_t q = 0; q < W_VALUES; q++) {
-                memcpy(params->modes[a].matrix + q * k, w->kappa[e][q], k * sizeof(double));
+                memcpy(params->axes[a].matrix + q * k, w->kappa[e][q], k * sizeof(double));
             }
         }
     } else {
-        set_modes(w, gibbs);
+        set_axes(w, gibbs);
     }
     if (params->core_rows != w->n_cells) {
         must(PHL_ERR_INTERNAL);
@@ -549,10 +549,10 @@ void world_set_hidden(const world *w, phl_gibbs *gibbs, bool apart)
     }
     if (w->prior.soft) {
         memcpy(gibbs->counts.core, p->core_count, w->n_cells * sizeof p->core_count[0]);
-        for (uint32_t a = 0; a < gibbs->params->n_modes; a++) {
-            uint32_t e = gibbs->params->modes[a].slot - 1, k = w->size[e];
+        for (uint32_t a = 0; a < gibbs->params->n_axes; a++) {
+            uint32_t e = gibbs->params->axes[a].slot - 1, k = w->size[e];
             for (uint32_t q = 0; q < W_VALUES; q++) {
-                memcpy(gibbs->counts.mode[a] + q * k, p->mode_count[e][q], k * sizeof(int64_t));
+                memcpy(gibbs->counts.kappa[a] + q * k, p->axis_count[e][q], k * sizeof(int64_t));
             }
         }
     } else {
@@ -610,7 +610,7 @@ void picture_of_world(picture *p, const world *w)
             int q = child_value(w, u, e);
             portion->margin[e][q] = 1.0;
             portion->cell = portion->cell * w->size[e] + w->shown[u][e];
-            p->mode_count[e][q][w->shown[u][e]]++;
+            p->axis_count[e][q][w->shown[u][e]]++;
         }
         p->core_count[portion->cell][w->state[u]]++;
     }
@@ -661,10 +661,10 @@ static void hidden_of_gibbs(picture *p, const phl_gibbs *gibbs)
     }
     const int64_t *core = p->soft ? gibbs->counts.core : gibbs->partitions->cells;
     memcpy(p->core_count, core, p->n_cells * sizeof p->core_count[0]);
-    for (uint32_t a = 0; p->soft && a < params->n_modes; a++) {
-        uint32_t e = params->modes[a].slot - 1, k = params->modes[a].size;
+    for (uint32_t a = 0; p->soft && a < params->n_axes; a++) {
+        uint32_t e = params->axes[a].slot - 1, k = params->axes[a].size;
         for (uint32_t q = 0; q < W_VALUES; q++) {
-            memcpy(p->mode_count[e][q], gibbs->counts.mode[a] + q * k, k * sizeof(int64_t));
+            memcpy(p->axis_count[e][q], gibbs->counts.kappa[a] + q * k, k * sizeof(int64_t));
         }
     }
     p->n_portions = p->soft ? 0 : counts->n_portions;
@@ -749,11 +749,11 @@ void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs)
         p->size[e] = p->soft ? 1 : gibbs->partitions->size[e];
         memcpy(p->block[e], gibbs->partitions->block + e * W_VALUES, sizeof p->block[e]);
     }
-    for (uint32_t a = 0; p->soft && a < params->n_modes; a++) {
-        uint32_t e = params->modes[a].slot - 1, k = params->modes[a].size;
+    for (uint32_t a = 0; p->soft && a < params->n_axes; a++) {
+        uint32_t e = params->axes[a].slot - 1, k = params->axes[a].size;
         p->size[e] = k;
         for (uint32_t q = 0; q < W_VALUES; q++) {
-            memcpy(p->kappa[e][q], params->modes[a].matrix + q * k, k * sizeof(double));
+            memcpy(p->kappa[e][q], params->axes[a].matrix + q * k, k * sizeof(double));
         }
     }
     for (int e = 0; p->soft && e < W_ELIGIBLE; e++) {

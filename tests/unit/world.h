@@ -46,7 +46,7 @@ typedef struct world_prior {
     uint32_t slots_min, slots_max;
     uint64_t core_max;
     bool soft;
-    uint32_t soft_size[W_ELIGIBLE]; /* sizes of the soft modes; 1: inactive */
+    uint32_t soft_size[W_ELIGIBLE]; /* sizes of the soft axes; 1: inactive */
 } world_prior;
 
 /* Hard partitions of any size, and soft ones of sizes 2, 1 and 3. */
@@ -109,7 +109,7 @@ enum {
     ON_BASE = 8,
     ON_PRIOR = 16,
     ON_EMISSION = 32,
-    ON_MODES = 64,
+    ON_KAPPA = 64,
     ON_CONCENTRATION = 128,
     ON_SHAPE = 256,
     ON_JOINT =
@@ -138,7 +138,7 @@ typedef struct picture {
     int64_t state[W_NODES][W_STATES]; /* [distinct subtree] */
     int64_t prior_count[W_SLOTS][W_STATES], emission_count[W_STATES][W_SYMBOLS];
     int64_t core_count[W_CELLS][W_STATES];
-    int64_t mode_count[W_ELIGIBLE][W_VALUES][W_VALUES];
+    int64_t axis_count[W_ELIGIBLE][W_VALUES][W_VALUES];
     size_t n_portions; /* hard */
     picture_portion portion[4 * W_NODES];
 } picture;

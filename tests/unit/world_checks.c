@@ -267,10 +267,10 @@ const char *gibbs_fault(const phl_gibbs *gibbs, const int64_t *multiplicity)
             counted += gibbs->counts.core[i];
         }
         demand(counted == internal);
-        for (uint32_t a = 0; a < params->n_modes; a++) {
+        for (uint32_t a = 0; a < params->n_axes; a++) {
             counted = 0;
-            for (size_t i = 0; i < (c + 1) * params->modes[a].size; i++) {
-                counted += gibbs->counts.mode[a][i];
+            for (size_t i = 0; i < (c + 1) * params->axes[a].size; i++) {
+                counted += gibbs->counts.kappa[a][i];
             }
             demand(counted == internal);
         }

@@ -271,13 +271,13 @@ static void joint_features(const picture *p, feature_list *list)
         -1);
 }
 
-static void mode_features(const picture *p, uint32_t e, feature_list *list)
+static void axis_features(const picture *p, uint32_t e, feature_list *list)
 {
     double n = internal_nodes(p), fit = 0.0, norm = 0.0, empty = 0.0, at_empty = 0.0, purity = 0.0;
     double overlap = 0.0, emission = 0.0;
     for (int q = 0; q < W_VALUES; q++) {
         for (uint32_t z = 0; z < p->size[e]; z++) {
-            double count = (double)p->mode_count[e][q][z], kappa = p->kappa[e][q][z];
+            double count = (double)p->axis_count[e][q][z], kappa = p->kappa[e][q][z];
             fit += count * kappa;
             norm += kappa * kappa / W_VALUES;
             purity += count * count / (n * n);
@@ -290,12 +290,12 @@ static void mode_features(const picture *p, uint32_t e, feature_list *list)
         }
     }
     int slot = (int)e;
-    add(list, ON_STATES | ON_MODES, fit / n, "kappa of children, slot", slot);
-    add(list, ON_MODES, norm, "kappa squared, slot", slot);
+    add(list, ON_STATES | ON_KAPPA, fit / n, "kappa of children, slot", slot);
+    add(list, ON_KAPPA, norm, "kappa squared, slot", slot);
     add(list, ON_STATES, purity, "purity of blocks, slot", slot);
-    add(list, ON_STATES | ON_MODES, ratio(at_empty, empty), "kappa of empty, slot", slot);
-    add(list, ON_MODES, overlap, "kappa of empty and filled, slot", slot);
-    add(list, ON_MODES | ON_EMISSION, emission, "kappa squared times b, slot", slot);
+    add(list, ON_STATES | ON_KAPPA, ratio(at_empty, empty), "kappa of empty, slot", slot);
+    add(list, ON_KAPPA, overlap, "kappa of empty and filled, slot", slot);
+    add(list, ON_KAPPA | ON_EMISSION, emission, "kappa squared times b, slot", slot);
 }
 
 static void shape_features(const picture *p, feature_list *list)
@@ -330,7 +330,7 @@ size_t picture_features(const picture *p, feature *features)
         if (!p->soft) {
             slot_features(p, e, &list);
         } else if (p->size[e] > 1) {
-            mode_features(p, e, &list);
+            axis_features(p, e, &list);
         }
     }
     if (!p->soft) {
