@@ -632,7 +632,10 @@ PHL_API void phl_file_options_init_sized(phl_file_options *options, size_t size)
  * from, to the very model it would have given.  Others may read the run meanwhile; another training
  * on it is refused.  Cancelled: after a last checkpoint, status PHL_OK and a run whose stop reason
  * is "interrupted"; classes that had not begun have no draws.  When writing fails, what was written
- * last stays good.  A NULL `file` means the defaults. */
+ * last stays good; PHL_ERR_WRITE also when another training was first, when the file goes away
+ * meanwhile, and when everything is written but somebody who reads an earlier state keeps a part of
+ * it in the log beside the file (phl_resume then puts it into the file).  A NULL `file` means the
+ * defaults. */
 PHL_API phl_status phl_train_file(const phl_forest *forest, const phl_train_options *options,
                                   const phl_file_options *file, const char *path, phl_run **run,
                                   phl_error *error);
@@ -664,7 +667,8 @@ PHL_API void phl_resume_options_init_sized(phl_resume_options *options, size_t s
 PHL_API phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
                               phl_error *error);
 
-/* Write to a new file (an existing one only with `replace`), complete or not at all. */
+/* Write to a new file (an existing one only with `replace`), complete or not at all.  PHL_ERR_WRITE
+ * when a training is at work on the existing one, or another program has it open with its log. */
 PHL_API phl_status phl_run_save(const phl_run *run, const char *path, bool replace,
                                 phl_error *error);
 /* Do the first bytes of the file say that it is a run, whole or not?  False for what cannot be

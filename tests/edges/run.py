@@ -178,7 +178,7 @@ def streams(edges):
             running.stdin.write(b"left\t(a)\n")
             running.stdin.flush()
             begun = time.monotonic()
-            while time.monotonic() < begun + 60 and \
+            while running.poll() is None and time.monotonic() < begun + 60 and \
                     not any(name.startswith(".rows.tsv.") for name in os.listdir(edges.folder)):
                 time.sleep(0.01)
             if end:
