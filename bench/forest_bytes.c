@@ -49,7 +49,7 @@ static void print_tables(const phl_forest *forest)
         const phl_alphabet *names = tables[i].names;
         printf("%s\"%s\": %zu", i > 0 ? ", " : "", tables[i].name,
                malloc_usable_size(names->entries) + malloc_usable_size(names->arena) +
-                   malloc_usable_size(names->table));
+                   malloc_usable_size(names->table.places));
     }
 }
 

@@ -32,6 +32,20 @@ static size_t sequence_length(const unsigned char *at, size_t left)
     return length;
 }
 
+size_t phl_utf8_decode(const char *text, size_t left, uint32_t *point)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = sequence_length(at, left);
+    if (length > 0) {
+        uint32_t made = length == 1 ? at[0] : at[0] & (0x7fu >> length);
+        for (size_t i = 1; i < length; i++) {
+            made = made << 6 | (at[i] & 0x3fu);
+        }
+        *point = made;
+    }
+    return length;
+}
+
 size_t phl_utf8_check(const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -70,16 +84,6 @@ size_t phl_utf8_count(const char *text, size_t length)
 
 /* ---- escapes ---- */
 
-/* The character that the `length` bytes at `at` encode. */
-static uint32_t decode_utf8(const unsigned char *at, size_t length)
-{
-    uint32_t point = length == 1 ? at[0] : at[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        point = point << 6 | (at[i] & 0x3fu);
-    }
-    return point;
-}
-
 /* Controls, marks that turn the direction of text, line and paragraph separators, characters
  * without a shape that no spelling needs (U+200C and U+200D do belong to words), and what is no
  * character at all. */
@@ -110,8 +114,8 @@ size_t phl_text_escape(const char *text, size_t left, char out[PHL_ESCAPE_SIZE],
     if (at[0] >= ' ' && at[0] < 0x7f) {
         return 0;
     }
-    size_t length = sequence_length(at, left);
-    uint32_t point = length > 0 ? decode_utf8(at, length) : 0;
+    uint32_t point = 0;
+    size_t length = phl_utf8_decode(text, left, &point);
     if (length > 0) {
         *step = length;
         if (!is_hidden(point)) {
@@ -132,8 +136,8 @@ size_t phl_text_escape_json(const char *text, size_t left, char out[PHL_ESCAPE_S
     if (at[0] >= ' ' && at[0] < 0x7f && at[0] != '"' && at[0] != '\\') {
         return 0;
     }
-    size_t length = sequence_length(at, left);
-    uint32_t point = length > 0 ? decode_utf8(at, length) : 0xfffd;
+    uint32_t point = 0xfffd;
+    size_t length = phl_utf8_decode(text, left, &point);
     char letter = point == '"' || point == '\\' ? (char)point : short_escape(point);
     *step = length > 0 ? length : 1;
     if (letter == '\0' && length > 0 && !is_hidden(point)) {

@@ -12,7 +12,7 @@ void phl_alphabet_clear(phl_alphabet *alphabet)
 {
     phl_free(alphabet->entries);
     phl_free(alphabet->arena);
-    phl_free(alphabet->table);
+    phl_hash_table_clear(&alphabet->table);
     memset(alphabet, 0, sizeof *alphabet);
 }
 
@@ -43,76 +43,56 @@ static uint32_t hash_of(uint64_t key, const char *name, size_t length)
                       32);
 }
 
-/* Place in the table where the name is, or where it would go. */
-static size_t probe(const phl_alphabet *alphabet, uint32_t hash, uint64_t key, const char *name,
-                    size_t length)
+/* Is the name there?  *place is where it is, or where it would go. */
+static bool find(const phl_alphabet *alphabet, uint32_t hash, uint64_t key, const char *name,
+                 size_t length, size_t *place, uint32_t *number)
 {
-    size_t mask = alphabet->table_size - 1;
-    size_t place = hash & mask;
-    uint64_t found;
-    while ((found = alphabet->table[place]) != 0) {
-        const struct phl_name *entry = &alphabet->entries[(uint32_t)found - 1];
-        if (found >> 32 == hash && entry->key == key && entry->length == length &&
+    const phl_hash_table *table = &alphabet->table;
+    *place = phl_hash_table_place(table, hash);
+    for (; phl_hash_table_next(table, hash, place, number);
+         *place = phl_hash_table_after(table, *place)) {
+        const struct phl_name *entry = &alphabet->entries[*number];
+        if (entry->key == key && entry->length == length &&
             (length <= 8 || memcmp(alphabet->arena + entry->offset, name, length) == 0)) {
-            break;
+            return true;
         }
-        place = (place + 1) & mask;
     }
-    return place;
+    return false;
 }
 
 int32_t phl_alphabet_find(const phl_alphabet *alphabet, const char *name, size_t length)
 {
-    if (alphabet->table_size == 0) {
+    if (alphabet->table.size == 0) {
         return -1;
     }
     uint64_t key = key_of(name, length);
-    size_t place = probe(alphabet, hash_of(key, name, length), key, name, length);
-    return (int32_t)(uint32_t)alphabet->table[place] - 1;
+    size_t place;
+    uint32_t number;
+    return find(alphabet, hash_of(key, name, length), key, name, length, &place, &number)
+               ? (int32_t)number
+               : -1;
 }
 
-static uint32_t hash_of_entry(const phl_alphabet *alphabet, size_t number)
+static uint32_t hash_of_entry(const void *items, size_t number)
 {
+    const phl_alphabet *alphabet = items;
     const struct phl_name *entry = &alphabet->entries[number];
     return hash_of(entry->key, alphabet->arena + entry->offset, entry->length);
-}
-
-static phl_status enlarge_table(phl_alphabet *alphabet, phl_error *error)
-{
-    size_t size = alphabet->table_size == 0 ? FIRST_TABLE_SIZE : alphabet->table_size * 2;
-    uint64_t *table = phl_alloc_zero(size, sizeof *table, error);
-    if (table == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    for (size_t number = 0; number < alphabet->count; number++) {
-        uint32_t hash = hash_of_entry(alphabet, number);
-        size_t place = hash & (size - 1);
-        while (table[place] != 0) {
-            place = (place + 1) & (size - 1);
-        }
-        table[place] = (uint64_t)hash << 32 | (uint32_t)(number + 1);
-    }
-    phl_free(alphabet->table);
-    alphabet->table = table;
-    alphabet->table_size = size;
-    return PHL_OK;
 }
 
 phl_status phl_alphabet_add(phl_alphabet *alphabet, const char *name, size_t length,
                             int32_t *number, phl_error *error)
 {
-    phl_status status;
-    if (alphabet->count >= alphabet->table_size / 2) {
-        status = enlarge_table(alphabet, error);
-        if (status != PHL_OK) {
-            return status;
-        }
+    phl_status status = phl_hash_table_reserve(&alphabet->table, alphabet->count, FIRST_TABLE_SIZE,
+                                               hash_of_entry, alphabet, error);
+    if (status != PHL_OK) {
+        return status;
     }
     uint64_t key = key_of(name, length);
-    uint32_t hash = hash_of(key, name, length);
-    size_t place = probe(alphabet, hash, key, name, length);
-    if (alphabet->table[place] != 0) {
-        *number = (int32_t)(uint32_t)alphabet->table[place] - 1;
+    uint32_t hash = hash_of(key, name, length), known;
+    size_t place;
+    if (find(alphabet, hash, key, name, length, &place, &known)) {
+        *number = (int32_t)known;
         return PHL_OK;
     }
     if (alphabet->count >= INT32_MAX) {
@@ -137,9 +117,8 @@ phl_status phl_alphabet_add(phl_alphabet *alphabet, const char *name, size_t len
     }
     alphabet->arena[entry->offset + length] = '\0';
     alphabet->arena_used += length + 1;
-    alphabet->count++;
-    alphabet->table[place] = (uint64_t)hash << 32 | (uint32_t)alphabet->count;
-    *number = (int32_t)alphabet->count - 1;
+    phl_hash_table_put(&alphabet->table, place, hash, alphabet->count);
+    *number = (int32_t)alphabet->count++;
     return PHL_OK;
 }
 
@@ -155,17 +134,10 @@ size_t phl_alphabet_length(const phl_alphabet *alphabet, size_t number)
 
 void phl_alphabet_truncate(phl_alphabet *alphabet, size_t count)
 {
-    /* Entries entered the table in order of number (a larger table is refilled in that order too),
-     * so taking them out last to first leaves every earlier probe sequence whole. */
     while (alphabet->count > count) {
         size_t last = alphabet->count - 1;
-        const struct phl_name *entry = &alphabet->entries[last];
-        size_t place = hash_of_entry(alphabet, last) & (alphabet->table_size - 1);
-        while ((uint32_t)alphabet->table[place] != last + 1) {
-            place = (place + 1) & (alphabet->table_size - 1);
-        }
-        alphabet->table[place] = 0;
-        alphabet->arena_used = entry->offset;
+        phl_hash_table_remove_last(&alphabet->table, hash_of_entry(alphabet, last), last);
+        alphabet->arena_used = alphabet->entries[last].offset;
         alphabet->count = last;
     }
 }

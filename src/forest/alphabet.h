@@ -1,12 +1,12 @@
 /* alphabet.h - names and their numbers: labels, classes, source files.
  *
  * Names are numbered 0, 1, 2, ... in order of first appearance.  Bytes live in one arena; a lookup
- * is one probe of an open-addressing table in the common case.
+ * is one look into a hash table in the common case.
  */
 #ifndef PHL_FOREST_ALPHABET_H
 #define PHL_FOREST_ALPHABET_H
 
-#include "base/error.h"
+#include "base/hash_table.h"
 
 typedef struct phl_alphabet {
     size_t count;
@@ -19,8 +19,7 @@ typedef struct phl_alphabet {
     } * entries;
     char *arena;
     size_t arena_used, arena_capacity;
-    uint64_t *table;   /* upper half: hash, lower half: entry number + 1; 0 = empty */
-    size_t table_size; /* power of two, or 0 */
+    phl_hash_table table; /* of the entries */
 } phl_alphabet;
 
 /* Zero-initialised is empty. */

@@ -55,7 +55,7 @@ void phl_builder_free(phl_builder *builder)
     phl_alphabet_clear(&builder->ids);
     phl_free(builder->nodes);
     phl_free(builder->links);
-    phl_free(builder->table);
+    phl_hash_table_clear(&builder->table);
     phl_free(builder->frames);
     phl_free(builder->pending);
     phl_free(builder->tree_root);
@@ -96,25 +96,10 @@ static bool same_subtree(const phl_builder *builder, uint32_t number, int32_t la
     return true;
 }
 
-static phl_status enlarge_table(phl_builder *builder, phl_error *error)
+static uint32_t hash_of_node(const void *items, size_t number)
 {
-    size_t size = builder->table_size == 0 ? FIRST_TABLE_SIZE : builder->table_size * 2;
-    uint64_t *table = phl_alloc_zero(size, sizeof *table, error);
-    if (table == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    for (size_t number = 0; number < builder->n_nodes; number++) {
-        uint32_t hash = builder->nodes[number].hash;
-        size_t place = hash & (size - 1);
-        while (table[place] != 0) {
-            place = (place + 1) & (size - 1);
-        }
-        table[place] = (uint64_t)hash << 32 | (uint32_t)(number + 1);
-    }
-    phl_free(builder->table);
-    builder->table = table;
-    builder->table_size = size;
-    return PHL_OK;
+    const phl_builder *builder = items;
+    return builder->nodes[number].hash;
 }
 
 /* Append a node known to be new. */
@@ -159,47 +144,36 @@ phl_status phl_builder_intern(phl_builder *builder, int32_t label, uint32_t leaf
         }
         return status;
     }
-    /* At most half full: probe sequences stay short. */
-    if (builder->n_nodes >= builder->table_size / 2) {
-        status = enlarge_table(builder, error);
-        if (status != PHL_OK) {
-            return status;
-        }
+    phl_hash_table *table = &builder->table;
+    status = phl_hash_table_reserve(table, builder->n_nodes, FIRST_TABLE_SIZE, hash_of_node,
+                                    builder, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    uint32_t hash = hash_subtree(label, leaf_slot, links, n_links);
-    size_t mask = builder->table_size - 1;
-    size_t place = hash & mask;
-    uint64_t entry;
-    while ((entry = builder->table[place]) != 0) {
-        uint32_t number = (uint32_t)entry - 1;
-        if (entry >> 32 == hash &&
-            same_subtree(builder, number, label, leaf_slot, links, n_links)) {
+    uint32_t hash = hash_subtree(label, leaf_slot, links, n_links), number;
+    size_t place = phl_hash_table_place(table, hash);
+    for (; phl_hash_table_next(table, hash, &place, &number);
+         place = phl_hash_table_after(table, place)) {
+        if (same_subtree(builder, number, label, leaf_slot, links, n_links)) {
             *subtree = number;
             return PHL_OK;
         }
-        place = (place + 1) & mask;
     }
     status = append_node(builder, label, leaf_slot, links, n_links, hash, error);
     if (status == PHL_OK) {
-        builder->table[place] = (uint64_t)hash << 32 | (uint32_t)builder->n_nodes;
+        phl_hash_table_put(table, place, hash, builder->n_nodes - 1);
         *subtree = (uint32_t)(builder->n_nodes - 1);
     }
     return status;
 }
 
-/* Take the nodes above `count` out again.  They entered the table last (a larger table is refilled
- * in order of number), so undoing last to first leaves every earlier probe sequence whole. */
+/* Take the nodes above `count` out again. */
 static void truncate_nodes(phl_builder *builder, size_t count)
 {
     while (builder->n_nodes > count) {
         size_t last = builder->n_nodes - 1;
-        if (builder->table_size > 0) {
-            size_t mask = builder->table_size - 1;
-            size_t place = builder->nodes[last].hash & mask;
-            while ((uint32_t)builder->table[place] != last + 1) {
-                place = (place + 1) & mask;
-            }
-            builder->table[place] = 0;
+        if (builder->table.size > 0) {
+            phl_hash_table_remove_last(&builder->table, builder->nodes[last].hash, last);
         }
         builder->n_nodes = last;
     }
@@ -696,9 +670,7 @@ phl_status phl_builder_finish(phl_builder *builder, phl_forest **forest, phl_err
     }
     builder->finished = true;
     phl_builder_abandon_tree(builder); /* an unfinished tree does not count */
-    phl_free(builder->table);
-    builder->table = NULL;
-    builder->table_size = 0;
+    phl_hash_table_clear(&builder->table);
     return freeze(builder, forest, error);
 }
 
@@ -710,10 +682,10 @@ phl_status phl_builder_take_forest(phl_builder *builder, phl_forest **forest, ph
         return status;
     }
     /* A table made for many nodes that holds few is not worth going through. */
-    if (builder->n_nodes < builder->table_size / 16) {
+    if (builder->n_nodes < builder->table.size / 16) {
         truncate_nodes(builder, 0);
-    } else if (builder->table_size > 0) {
-        memset(builder->table, 0, builder->table_size * sizeof *builder->table);
+    } else {
+        phl_hash_table_empty(&builder->table);
     }
     builder->n_nodes = builder->n_links = builder->n_trees = 0;
     phl_builder_keep(builder);

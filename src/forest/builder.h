@@ -38,8 +38,7 @@ struct phl_builder {
     size_t n_nodes, node_capacity;
     phl_link *links;
     size_t n_links, link_capacity;
-    uint64_t *table; /* upper half: hash, lower half: node number + 1; 0 = empty */
-    size_t table_size;
+    phl_hash_table table; /* of the nodes, when they are shared */
 
     phl_frame *frames;
     size_t depth, frame_capacity;

@@ -24,26 +24,12 @@ static const uint32_t name_ranges[][2] = {
     {0x3041, 0x3094}, {0x30a1, 0x30fa}, {0x4e00, 0x9fa5}, {0xac00, 0xd7a3},
 };
 
-/* The code point at *at (valid UTF-8, NUL-terminated), and on to the next. */
-static uint32_t next_character(const unsigned char **at)
+/* The character at *at (valid UTF-8, NUL-terminated), and on to the next. */
+static uint32_t next_character(const char **at)
 {
-    const unsigned char *byte = *at;
-    if (byte[0] < 0x80) {
-        *at += 1;
-        return byte[0];
-    }
-    if (byte[0] < 0xe0) {
-        *at += 2;
-        return (uint32_t)(byte[0] & 0x1f) << 6 | (byte[1] & 0x3f);
-    }
-    if (byte[0] < 0xf0) {
-        *at += 3;
-        return (uint32_t)(byte[0] & 0x0f) << 12 | (uint32_t)(byte[1] & 0x3f) << 6 |
-               (byte[2] & 0x3f);
-    }
-    *at += 4;
-    return (uint32_t)(byte[0] & 0x07) << 18 | (uint32_t)(byte[1] & 0x3f) << 12 |
-           (uint32_t)(byte[2] & 0x3f) << 6 | (byte[3] & 0x3f);
+    uint32_t character = 0;
+    *at += phl_utf8_decode(*at, 4, &character);
+    return character;
 }
 
 static bool is_name_start(uint32_t character)
@@ -62,7 +48,7 @@ static bool is_name_start(uint32_t character)
 
 static bool is_name(const char *label)
 {
-    const unsigned char *at = (const unsigned char *)label;
+    const char *at = label;
     if (!is_name_start(next_character(&at))) {
         return false;
     }
@@ -88,7 +74,7 @@ const char *phl_xml_write_node_objection(const phl_writer *writer, uint32_t subt
         return NULL;
     }
     const char *name = phl_forest_label_name(writer->forest, label);
-    const unsigned char *at = (const unsigned char *)name;
+    const char *at = name;
     while (*at != '\0') {
         uint32_t character = next_character(&at);
         if (character < 0x20 && character != '\t' && character != '\n' && character != '\r') {

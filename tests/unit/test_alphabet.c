@@ -74,8 +74,8 @@ static size_t make_name(size_t i, char out[32])
 static size_t filled(const phl_alphabet *names)
 {
     size_t n = 0;
-    for (size_t i = 0; i < names->table_size; i++) {
-        n += names->table[i] != 0;
+    for (size_t i = 0; i < names->table.size; i++) {
+        n += names->table.places[i] != 0;
     }
     return n;
 }

@@ -192,8 +192,8 @@ static void check_alphabets(const phl_alphabet *a, const phl_alphabet *b)
         assert_string_equal(phl_alphabet_name(a, i), name);
         assert_int_equal(phl_alphabet_find(a, name, strlen(name)), i);
     }
-    for (size_t i = 0; i < a->table_size; i++) {
-        filled += a->table[i] != 0;
+    for (size_t i = 0; i < a->table.size; i++) {
+        filled += a->table.places[i] != 0;
     }
     assert_int_equal(filled, a->count);
 }
@@ -218,12 +218,13 @@ static void check_builders(const phl_builder *a, const phl_builder *b)
     if (a->n_links > 0) {
         assert_memory_equal(a->links, b->links, a->n_links * sizeof *a->links);
     }
-    for (size_t i = 0; i < a->table_size; i++) {
-        filled += a->table[i] != 0;
+    for (size_t i = 0; i < a->table.size; i++) {
+        filled += a->table.places[i] != 0;
     }
     assert_int_equal(filled, a->no_sharing ? 0 : a->n_nodes);
-    if (a->table_size == b->table_size && a->table_size > 0) {
-        assert_memory_equal(a->table, b->table, a->table_size * sizeof *a->table);
+    if (a->table.size == b->table.size && a->table.size > 0) {
+        assert_memory_equal(a->table.places, b->table.places,
+                            a->table.size * sizeof *a->table.places);
     }
 }
 
