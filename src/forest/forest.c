@@ -155,6 +155,29 @@ int64_t phl_subtree_multiplicity(const phl_forest *forest, uint32_t subtree)
     return forest->multiplicity[subtree];
 }
 
+phl_status phl_forest_count_nodes(const phl_forest *forest, uint64_t **nodes, uint64_t **unknown,
+                                  phl_error *error)
+{
+    uint64_t *total = phl_alloc(forest->n_subtrees, sizeof *total, error);
+    uint64_t *missing = phl_alloc(forest->n_subtrees, sizeof *missing, error);
+    if (total == NULL || missing == NULL) {
+        phl_free(total);
+        phl_free(missing);
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t s = 0; s < forest->n_subtrees; s++) {
+        total[s] = 1;
+        missing[s] = forest->label[s] < 0;
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            total[s] += total[forest->links[k].child];
+            missing[s] += missing[forest->links[k].child];
+        }
+    }
+    *nodes = total;
+    *unknown = missing;
+    return PHL_OK;
+}
+
 /* ---------------------------------------------------------------------------------------------
  * Walking
  * ------------------------------------------------------------------------------------------- */

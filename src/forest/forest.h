@@ -34,4 +34,9 @@ struct phl_forest {
     int32_t *tree_id;    /* [T] number in ids or -1; NULL when no tree has one */
 };
 
+/* Nodes of every distinct subtree, itself included, and how many of their labels are unknown: [n]
+ * each, to be released with phl_free. */
+phl_status phl_forest_count_nodes(const phl_forest *forest, uint64_t **nodes, uint64_t **unknown,
+                                  phl_error *error);
+
 #endif

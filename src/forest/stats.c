@@ -5,17 +5,6 @@
 #include "base/memory.h"
 #include "forest/fingerprint.h"
 
-/* Nodes below each distinct subtree, itself included. */
-static void measure_sizes(const phl_forest *forest, uint64_t *size)
-{
-    for (size_t s = 0; s < forest->n_subtrees; s++) {
-        size[s] = 1;
-        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
-            size[s] += size[forest->links[k].child];
-        }
-    }
-}
-
 static void count_nodes(const phl_forest *forest, phl_stats *stats)
 {
     for (size_t s = 0; s < forest->n_subtrees; s++) {
@@ -81,35 +70,17 @@ struct root {
 
 /* The distinct roots with their numbers of trees: everything below works on these, so that a tree
  * that is repeated costs nothing more. */
-static phl_status collect_roots(const phl_forest *forest, struct root **roots, size_t *n_roots,
-                                phl_error *error)
+static phl_status list_roots(const phl_forest *forest, const uint64_t *size,
+                             const phl_digest *digests, uint64_t *trees, struct root **roots,
+                             size_t *n_roots, phl_error *error)
 {
-    phl_status status = PHL_ERR_MEMORY;
-    uint64_t *size = NULL;
-    phl_digest *digests = NULL;
-    struct root *found = NULL;
-    /* Trees by root, 0 = not a root; then the place of the root in `found`. */
-    uint64_t *trees = phl_alloc_zero(forest->n_subtrees, sizeof *trees, error);
-    if (trees == NULL) {
-        goto out;
-    }
-    size = phl_alloc(forest->n_subtrees, sizeof *size, error);
-    if (size == NULL) {
-        goto out;
-    }
-    status = phl_forest_digests(forest, &digests, error);
-    if (status != PHL_OK) {
-        goto out;
-    }
-    measure_sizes(forest, size);
     size_t n = 0;
     for (size_t tree = 0; tree < forest->n_trees; tree++) {
         n += trees[forest->tree_root[tree]]++ == 0;
     }
-    found = phl_alloc_zero(n, sizeof *found, error);
+    struct root *found = phl_alloc_zero(n, sizeof *found, error);
     if (found == NULL) {
-        status = PHL_ERR_MEMORY;
-        goto out;
+        return PHL_ERR_MEMORY;
     }
     n = 0;
     for (size_t s = 0; s < forest->n_subtrees; s++) {
@@ -131,12 +102,22 @@ static phl_status collect_roots(const phl_forest *forest, struct root **roots, s
     }
     *roots = found;
     *n_roots = n;
-    found = NULL;
-out:
+    return PHL_OK;
+}
+
+static phl_status collect_roots(const phl_forest *forest, const uint64_t *size, struct root **roots,
+                                size_t *n_roots, phl_error *error)
+{
+    phl_digest *digests = NULL;
+    /* Trees by root, 0 = not a root; then the place of the root in `roots`. */
+    uint64_t *trees = phl_alloc_zero(forest->n_subtrees, sizeof *trees, error);
+    phl_status status =
+        trees == NULL ? PHL_ERR_MEMORY : phl_forest_digests(forest, &digests, error);
+    if (status == PHL_OK) {
+        status = list_roots(forest, size, digests, trees, roots, n_roots, error);
+    }
     phl_free(trees);
-    phl_free(size);
     phl_free(digests);
-    phl_free(found);
     return status;
 }
 
@@ -224,20 +205,13 @@ static void count_ambiguous(struct root *roots, size_t n, phl_stats *stats)
 }
 
 /* Nodes of each class: sizes of the roots of its trees. */
-static phl_status count_class_nodes(const phl_forest *forest, phl_stats *stats, phl_error *error)
+static void count_class_nodes(const phl_forest *forest, const uint64_t *size, phl_stats *stats)
 {
-    uint64_t *size = phl_alloc(forest->n_subtrees, sizeof *size, error);
-    if (size == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    measure_sizes(forest, size);
     for (size_t tree = 0; tree < forest->n_trees; tree++) {
         int32_t class_number = forest->tree_class[tree];
         size_t entry = class_number < 0 ? stats->n_classes - 1 : (size_t)class_number;
         stats->classes[entry].nodes += size[forest->tree_root[tree]];
     }
-    phl_free(size);
-    return PHL_OK;
 }
 
 static phl_status fill_stats(const phl_forest *forest, phl_stats *stats, phl_error *error)
@@ -260,14 +234,16 @@ static phl_status fill_stats(const phl_forest *forest, phl_stats *stats, phl_err
     sum_trees(forest, stats);
     struct root *roots = NULL;
     size_t n_roots = 0;
+    uint64_t *size = NULL, *unknown = NULL;
     phl_status status = count_pairs(forest, stats, error);
     if (status == PHL_OK) {
-        status = count_class_nodes(forest, stats, error);
+        status = phl_forest_count_nodes(forest, &size, &unknown, error);
     }
     if (status == PHL_OK) {
-        status = collect_roots(forest, &roots, &n_roots, error);
+        status = collect_roots(forest, size, &roots, &n_roots, error);
     }
     if (status == PHL_OK) {
+        count_class_nodes(forest, size, stats);
         measure_sizes_of_trees(roots, n_roots, stats);
         count_ambiguous(roots, n_roots, stats);
         if (stats->classes[stats->n_classes - 1].trees == 0) {
@@ -275,6 +251,8 @@ static phl_status fill_stats(const phl_forest *forest, phl_stats *stats, phl_err
         }
     }
     phl_free(roots);
+    phl_free(size);
+    phl_free(unknown);
     return status;
 }
 

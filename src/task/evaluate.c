@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "forest/copy.h"
 #include "task/classify.h"
-#include "task/copies.h"
 #include "train/train_options.h"
 
 static const phl_evaluate_options defaults = {
@@ -82,7 +82,7 @@ static phl_status cut(struct evaluating *work, bool inside, phl_forest **forest,
         }
     }
     return inside ? phl_forest_select(work->forest, work->trees, n, forest, error)
-                  : phl_copy_trees(work->forest, work->trees, n, forest, error);
+                  : phl_copy_trees(work->forest, work->trees, n, PHL_COPY_USED, forest, error);
 }
 
 static phl_status train_fold(struct evaluating *work, phl_run **run, phl_error *error)
@@ -202,7 +202,7 @@ static phl_status test_fold(struct evaluating *work, const phl_run *run, phl_mea
     phl_status status = cut(work, true, &test, error);
     if (status == PHL_OK) {
         testing.forest = test;
-        status = phl_count_nodes(test, &testing.nodes, &testing.unknown, error);
+        status = phl_forest_count_nodes(test, &testing.nodes, &testing.unknown, error);
     }
     if (status == PHL_OK) {
         status = phl_source_forest(test, &source, error);

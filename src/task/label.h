@@ -2,7 +2,7 @@
 #ifndef PHL_TASK_LABEL_H
 #define PHL_TASK_LABEL_H
 
-#include "task/copies.h"
+#include "forest/copy.h"
 
 /* A copy of the forest in which each known label is unknown with probability `hide`, 0 < hide <= 1:
  * a pure function of (seed, first_ordinal + number of the tree, labels of the tree).  Label numbers
@@ -12,7 +12,7 @@ phl_status phl_label_hide(const phl_forest *forest, double hide, uint64_t seed,
 
 /* A copy of a block whose labels are filled in tree by tree. */
 typedef struct phl_filling {
-    phl_relabelling copy;
+    phl_copy copy;
     int32_t *of_run; /* number in the copy of each label of the run */
     int32_t *labels; /* of one tree */
     size_t capacity;

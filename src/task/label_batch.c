@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/sampler.h"
+#include "forest/copy.h"
 #include "model/purposes.h"
-#include "task/copies.h"
 #include "task/label.h"
 #include "task/measures.h"
 
@@ -90,7 +90,7 @@ static phl_status open_part(const phl_batch *batch, const phl_portion *portion,
         status = open_session(batch, part, part->forest, &part->session[0], error);
     }
     if (status == PHL_OK) {
-        status = phl_count_nodes(part->forest, &part->nodes, &part->unknown, error);
+        status = phl_forest_count_nodes(part->forest, &part->nodes, &part->unknown, error);
     }
     if (status == PHL_OK) {
         status = phl_walk_create(part->forest, &part->walk, error);
@@ -163,7 +163,8 @@ phl_status phl_batch_add_shapes(phl_batch *batch, size_t number, phl_error *erro
     if (part->session[1] != NULL) {
         return PHL_OK;
     }
-    phl_status status = phl_copy_shapes(part->forest, &part->shapes, error);
+    phl_status status = phl_copy_trees(part->forest, NULL, phl_forest_trees(part->forest),
+                                       PHL_COPY_SHAPES, &part->shapes, error);
     return status == PHL_OK ? open_session(batch, part, part->shapes, &part->session[1], error)
                             : status;
 }

@@ -27,19 +27,20 @@ phl_status phl_label_hide(const phl_forest *forest, double hide, uint64_t seed,
                           size_t first_ordinal, phl_forest **hidden, phl_error *error)
 {
     if (hide >= 1.0) {
-        return phl_copy_shapes(forest, hidden, error);
+        return phl_copy_trees(forest, NULL, phl_forest_trees(forest), PHL_COPY_SHAPES, hidden,
+                              error);
     }
-    phl_relabelling copy;
+    phl_copy copy;
     phl_walk *walk = NULL;
     uint64_t *nodes = NULL, *unknown = NULL;
     int32_t *labels = NULL;
     size_t capacity = 0;
-    phl_status status = phl_relabelling_begin(&copy, forest, &forest->labels, error);
+    phl_status status = phl_copy_begin_relabelled(&copy, forest, &forest->labels, error);
     if (status == PHL_OK) {
         status = phl_walk_create(forest, &walk, error);
     }
     if (status == PHL_OK) {
-        status = phl_count_nodes(forest, &nodes, &unknown, error);
+        status = phl_forest_count_nodes(forest, &nodes, &unknown, error);
     }
     for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
         phl_rng rng;
@@ -50,13 +51,13 @@ phl_status phl_label_hide(const phl_forest *forest, double hide, uint64_t seed,
             status = hide_some(walk, t, hide, &rng, labels, error);
         }
         if (status == PHL_OK) {
-            status = phl_relabelling_add(&copy, t, labels, error);
+            status = phl_copy_add_relabelled(&copy, t, labels, error);
         }
     }
     if (status == PHL_OK) {
-        status = phl_relabelling_finish(&copy, hidden, error);
+        status = phl_copy_finish(&copy, hidden, error);
     }
-    phl_relabelling_clear(&copy);
+    phl_copy_clear(&copy);
     phl_walk_free(walk);
     phl_free(nodes);
     phl_free(unknown);
@@ -81,7 +82,7 @@ phl_status phl_filling_begin(phl_filling *filling, const phl_run *run, const phl
                                   phl_alphabet_length(known, i), &filling->of_run[i], error);
     }
     if (status == PHL_OK) {
-        status = phl_relabelling_begin(&filling->copy, block, &names, error);
+        status = phl_copy_begin_relabelled(&filling->copy, block, &names, error);
     }
     phl_alphabet_clear(&names);
     return status;
@@ -99,18 +100,18 @@ phl_status phl_filling_add(phl_filling *filling, size_t tree, const phl_labelled
             filling->labels[u] = chosen[u] < 0 ? PHL_UNKNOWN : filling->of_run[chosen[u]];
         }
     }
-    return status == PHL_OK ? phl_relabelling_add(&filling->copy, tree, filling->labels, error)
+    return status == PHL_OK ? phl_copy_add_relabelled(&filling->copy, tree, filling->labels, error)
                             : status;
 }
 
 phl_status phl_filling_finish(phl_filling *filling, phl_forest **filled, phl_error *error)
 {
-    return phl_relabelling_finish(&filling->copy, filled, error);
+    return phl_copy_finish(&filling->copy, filled, error);
 }
 
 void phl_filling_clear(phl_filling *filling)
 {
-    phl_relabelling_clear(&filling->copy);
+    phl_copy_clear(&filling->copy);
     phl_free(filling->of_run);
     phl_free(filling->labels);
     *filling = (phl_filling){0};

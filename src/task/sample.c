@@ -10,8 +10,8 @@
 #include "base/options.h"
 #include "base/parallel.h"
 #include "forest/builder.h"
+#include "forest/copy.h"
 #include "model/purposes.h"
-#include "task/copies.h"
 #include "task/session.h"
 #include "task/use.h"
 
@@ -128,7 +128,7 @@ static phl_status prepare(struct labels *work, phl_error *error)
     const phl_forest *shapes = work->shapes;
     phl_status status = phl_prepare(work->model->run, shapes, &work->prepared, error);
     if (status == PHL_OK) {
-        status = phl_count_nodes(shapes, &work->nodes, &work->unknown, error);
+        status = phl_forest_count_nodes(shapes, &work->nodes, &work->unknown, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -196,21 +196,22 @@ static phl_status give_relabelled(struct sampling *work, const phl_portions *por
                                   const struct labels *drawn, phl_error *error)
 {
     phl_forest *made = NULL;
-    phl_relabelling copy;
+    phl_copy copy;
     phl_status status =
-        phl_relabelling_begin(&copy, work->use.block, &work->use.run->labels, error);
+        phl_copy_begin_relabelled(&copy, work->use.block, &work->use.run->labels, error);
     for (size_t t = 0; status == PHL_OK && t < portions->n_trees; t++) {
         const struct labels *own = &drawn[portions->of_tree[t]];
-        status = phl_relabelling_add(&copy, t, own->labels + own->first[portions->place[t]], error);
+        status =
+            phl_copy_add_relabelled(&copy, t, own->labels + own->first[portions->place[t]], error);
     }
     if (status == PHL_OK) {
-        status = phl_relabelling_finish(&copy, &made, error);
+        status = phl_copy_finish(&copy, &made, error);
     }
     if (status == PHL_OK) {
         status = work->each(made, work->use.context, error);
     }
     phl_forest_free(made);
-    phl_relabelling_clear(&copy);
+    phl_copy_clear(&copy);
     return status;
 }
 
@@ -222,7 +223,8 @@ static phl_status sample_portions(struct sampling *work, const phl_portions *por
     for (size_t i = 0; status == PHL_OK && i < portions->n; i++) {
         const phl_portion *portion = &portions->portions[i];
         phl_forest *bare = NULL;
-        status = phl_copy_shapes(portion->forest, &bare, error);
+        status = phl_copy_trees(portion->forest, NULL, phl_forest_trees(portion->forest),
+                                PHL_COPY_SHAPES, &bare, error);
         if (status == PHL_OK) {
             drawn[i] = (struct labels){.use = &work->use,
                                        .model = portion->model,
@@ -434,22 +436,22 @@ static phl_status give_grown(struct sampling *work, const phl_model *model,
                            .first_ordinal = first_ordinal,
                            .shapes = shapes};
     phl_forest *made = NULL;
-    phl_relabelling copy = {0};
+    phl_copy copy = {0};
     phl_status status = draw_labels(&drawn, error);
     if (status == PHL_OK) {
-        status = phl_relabelling_begin(&copy, shapes, &model->run->labels, error);
+        status = phl_copy_begin_relabelled(&copy, shapes, &model->run->labels, error);
     }
     for (size_t t = 0; status == PHL_OK && t < shapes->n_trees; t++) {
-        status = phl_relabelling_add(&copy, t, drawn.labels + drawn.first[t], error);
+        status = phl_copy_add_relabelled(&copy, t, drawn.labels + drawn.first[t], error);
     }
     if (status == PHL_OK) {
-        status = phl_relabelling_finish(&copy, &made, error);
+        status = phl_copy_finish(&copy, &made, error);
     }
     if (status == PHL_OK) {
         status = work->each(made, work->use.context, error);
     }
     phl_forest_free(made);
-    phl_relabelling_clear(&copy);
+    phl_copy_clear(&copy);
     clear_labels(&drawn);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "task/copies.h"
+#include "forest/copy.h"
 #include "task/session.h"
 #include "task/use.h"
 
@@ -183,7 +183,7 @@ static phl_status prepare_lots(struct scoring *work, phl_error *error)
     }
     for (size_t i = 0; status == PHL_OK && i < work->n_lots; i++) {
         struct lot *lot = &work->lots[i];
-        status = phl_count_nodes(lot->forest, &lot->nodes, &lot->unknown, error);
+        status = phl_forest_count_nodes(lot->forest, &lot->nodes, &lot->unknown, error);
         if (status == PHL_OK) {
             status = work->nodes ? open_sessions(work, lot, n_sessions, error)
                                  : score_trees(work, lot, error);

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "forest/copy.h"
 #include "formats.h"
 #include "models.h"
-#include "task/copies.h"
 #include "task_models.h"
 
 /* ---- Folds ----------------------------------------------------------------------------------- */
@@ -230,7 +230,7 @@ static void test_held_out(void **state)
         }
     }
     phl_forest *train_forest = NULL, *test_forest = NULL;
-    must(phl_copy_trees(forest, rest, n_rest, &train_forest, error));
+    must(phl_copy_trees(forest, rest, n_rest, PHL_COPY_USED, &train_forest, error));
     must(phl_forest_select(forest, test, n_test, &test_forest, error));
     phl_run *run = NULL;
     must(phl_train(train_forest, &train, &run, error));

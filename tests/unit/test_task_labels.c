@@ -6,7 +6,7 @@
  * seed.
  */
 #include "check.h"
-#include "task/copies.h"
+#include "forest/copy.h"
 #include "task/session.h"
 #include "task_models.h"
 
@@ -493,7 +493,7 @@ static void test_sample_trees(void **state)
     assert_true(notes == 0); /* none was thrown away */
     options.report = NULL;
     assert_string_equal(phl_forest_class_name(forest, phl_tree_class(forest, 5)), "right");
-    must(phl_copy_shapes(forest, &shapes, error));
+    must(phl_copy_trees(forest, NULL, phl_forest_trees(forest), PHL_COPY_SHAPES, &shapes, error));
     phl_roots roots;
     must(phl_roots_init(shapes, &roots, error));
     uint64_t *counts = must_alloc(roots.n, sizeof *counts);
@@ -501,7 +501,7 @@ static void test_sample_trees(void **state)
         counts[roots.of_tree[t]]++;
     }
     uint64_t *nodes = NULL, *unknown = NULL;
-    must(phl_count_nodes(shapes, &nodes, &unknown, error));
+    must(phl_forest_count_nodes(shapes, &nodes, &unknown, error));
     size_t checked = 0;
     for (size_t r = 0; r < roots.n; r++) {
         if (nodes[phl_tree_root(shapes, roots.tree[r])] > MOST_NODES) {
