@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -170,7 +171,7 @@ def try_terminal(e, data):
     """Progress on a terminal: beside our own moves of the cursor nothing commands it."""
     controller, terminal = pty.openpty()
     process = subprocess.Popen([e.program, "train", data, "-o", "t.run", "--per-class", "--model", "tf",
-                                "--states", "2", "-i", "300", "--chains", "2", "--force"], cwd=e.folder,
+                                "--states", "2", "-i", "10000000", "--chains", "2", "--force"], cwd=e.folder,
                                stdout=terminal, stderr=terminal, env=dict(os.environ, TERM="xterm"))
     os.close(terminal)
     seen = b""
@@ -181,6 +182,8 @@ def try_terminal(e, data):
             break
         if not piece:
             break
+        if b"\x1b[J" not in seen and b"\x1b[J" in seen + piece:
+            process.send_signal(signal.SIGINT)  # the table is there, and that is enough of it
         seen += piece
     process.wait()
     os.close(controller)
