@@ -186,7 +186,7 @@ phl_status phl_forest_count_nodes(const phl_forest *forest, uint64_t **nodes, ui
 struct step {
     uint64_t next_link, end_link;
     size_t node;        /* number in pre-order */
-    uint32_t next_slot; /* behind the child visited last */
+    uint32_t next_slot; /* after the child visited last */
 };
 
 struct phl_walk {

@@ -174,7 +174,7 @@ static double variance(const double *values, size_t n, double *mean)
 
 /* ---- R-hat ---- */
 
-/* .rhat() of chains that are halved and normalised already; `means` has room for one a chain. */
+/* .rhat() of chains that are halved and normalised already; `means` has room for one per chain. */
 static double rhat_of_halves(const halves *h, double *means)
 {
     if (h->n < 2 || is_constant(h->values, h->chains * h->n)) {
