@@ -156,7 +156,7 @@ static phl_status copy_names(const phl_alphabet *names, phl_evaluation *made, ph
     if (made->names == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (size_t i = 0; i < names->count; i++) { /* what is unseen has no name */
+    for (size_t i = 0; i < made->n_names && i < names->count; i++) { /* the unseen have no name */
         made->names[i] =
             phl_copy_text(phl_alphabet_name(names, i), phl_alphabet_length(names, i), error);
         if (made->names[i] == NULL) {
