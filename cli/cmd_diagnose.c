@@ -74,7 +74,7 @@ const cli_command command_diagnose = {
     .description =
         "Compares the chains of a run on quantities that do not depend on how states are numbered: "
         "log-joint, log-likelihood, the number of active slots and the sum of their sizes k.  "
-        "Draws behind the warm-up count, at temperature 1.  Prints what is wrong in sentences, "
+        "Draws after the warm-up count, at temperature 1.  Prints what is wrong in sentences, "
         "with advice.\n\n"
         "R-hat compares chains with each other and their first halves with their second: near 1 "
         "they agree.  ESS is the number of independent draws that would be worth as much, for "

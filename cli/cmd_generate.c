@@ -96,7 +96,7 @@ static int run_documents(const cli_arguments *parsed)
 static const cli_option documents_rows[] = {
     COUNT("classes", 1, 100000, "4", "document families, a grammar each"),
     COUNT("trees-per-class", 1, MOST_TREES, "100", "documents of each family"),
-    COUNT("nodes", 1, 1000000, "40", "elements a document, about, on average"),
+    COUNT("nodes", 1, 1000000, "40", "elements per document, on average"),
     COUNT("vocabulary", 2, 100000, "60", "element names, shared by all families"),
     SHARE("noise", "0.02", "chance that an element's name is replaced by a random one"),
     SHARE("overlap", "0.5", "share of the grammar rules that all families have in common"),

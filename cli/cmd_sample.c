@@ -42,7 +42,7 @@ static phl_status take_block(const phl_forest *block, void *context, phl_error *
     return forest_out_write(&s->out, block, error);
 }
 
-/* The trees of --shapes, and of the operands behind RUN. */
+/* The trees of --shapes, and of the operands after RUN. */
 static int open_shapes(sampling *s, const cli_arguments *parsed)
 {
     const char **paths = terminal_allocate(parsed->n_operands, sizeof *paths);

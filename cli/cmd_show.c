@@ -175,7 +175,7 @@ static const option_group *const groups[] = {&show_options, &general_options, NU
 
 static const example examples[] = {
     {"what was learned", "phloem show trees.run"},
-    {"one class, more labels a state", "phloem show --class left --top 10 classes.run"},
+    {"one class, more labels per state", "phloem show --class left --top 10 classes.run"},
     {"every parameter, for a script", "phloem show --json trees.run | jq '.classes[0].draws[0]'"},
     {NULL, NULL}};
 

@@ -116,7 +116,7 @@ static void print_classes(const stats_report *report)
     }
 }
 
-/* One line a slot at first, then one for 9-16, 17-32 and so on: slots thin out quickly. */
+/* One line per slot at first, then one for 9-16, 17-32 and so on: slots thin out quickly. */
 static void print_slots(const stats_report *report)
 {
     const phl_stats *s = report->stats;

@@ -1,4 +1,4 @@
-/* cmd_train.c - phloem train: a model of the trees, or one a class, into a run file.
+/* cmd_train.c - phloem train: a model of the trees, or one per class, into a run file.
  *
  * Contents: before training, the command.
  */
@@ -196,7 +196,7 @@ static const example examples[] = {
 
 const cli_command command_train = {
     .name = "train",
-    .summary = "learn a model of trees, or one a class",
+    .summary = "learn a model of trees, or one per class",
     .description =
         "Fits a hidden tree Markov model to the trees and writes it to a run file, which all "
         "other commands take. Unknown labels are missing data: such trees are used as well.\n\n"

@@ -83,7 +83,7 @@ static const cli_option format_rows[] = {
 const option_group reading_formats = GROUP("Formats", format_rows);
 
 static const cli_option cap_rows[] = {
-    CAP("max-nodes", "nodes a tree", "100,000,000"), /* first: see reading_caps_but_nodes */
+    CAP("max-nodes", "nodes per tree", "100,000,000"), /* first: see reading_caps_but_nodes */
     CAP("max-children", "highest slot of a child", "10,000,000"),
     CAP("max-depth", "XML: depth of elements", "10,000"),
     CAP("max-attributes", "XML: attributes of an element", "10,000"),
@@ -109,8 +109,8 @@ const option_group reading_caps_but_nodes = {"Caps on what is read", cap_rows + 
          .argument = "FORMAT",                                                                     \
          .choices = FORMATS,                                                                       \
          .fallback_note = "by the name of OUT, else brackets",                                     \
-         .help = "format to write; xml writes one file a tree into the folder OUT, a folder a "    \
-                 "class"},                                                                         \
+         .help = "format to write; xml writes one file per tree into the folder OUT, with one "    \
+                 "folder per class"},                                                              \
     {                                                                                              \
         .name = "force", .type = OPTION_FLAG,                                                      \
         .help = "XML: write into a folder that is not empty; others: over a run"                   \

@@ -105,7 +105,7 @@ void option_describe(const cli_option *option, char *buffer, size_t size);
 
 struct cli_arguments {
     const cli_command *command;
-    option_value *values; /* one an option, in table order */
+    option_value *values; /* one per option, in table order */
     const char **operands;
     size_t n_operands;
     char *const *words; /* all words after the command's name, as typed */

@@ -142,7 +142,7 @@ static void print_in_full(const phl_class_diagnosis *diagnosis, const phl_model 
     }
     if (gibbs) {
         snprintf(line, sizeof line,
-                 "%s%s: %s compared, %s each behind a warm-up of %s, stopped by %s",
+                 "%s%s: %s compared, %s each after a warm-up of %s, stopped by %s",
                  diagnosis->class_name ? "class " : "", name,
                  number_of(diagnosis->n_compared, "chain", "chains", chains, sizeof chains),
                  number_of(diagnosis->draws, "draw", "draws", draws, sizeof draws),

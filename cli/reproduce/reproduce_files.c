@@ -87,10 +87,11 @@ static int read_set(const reproduction *r, const char *folder, const char *name,
 /* Where to put the files, after it was said that there are none. */
 static int explain(const reproduction *r)
 {
-    terminal_message("%s needs the trees that the paper used; they are no part of phloem. Put them "
-                     "in a folder as %s and %s, one tree a line in the format 'elastic', and name "
-                     "the folder: --data FOLDER",
-                     r->experiment->name, r->experiment->train, r->experiment->test);
+    terminal_message(
+        "%s needs the trees that the paper used; they are no part of phloem. Put them "
+        "in a folder as %s and %s, one tree per line in the format 'elastic', and name "
+        "the folder: --data FOLDER",
+        r->experiment->name, r->experiment->train, r->experiment->test);
     return EXIT_SYSTEM;
 }
 

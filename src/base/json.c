@@ -300,7 +300,7 @@ static phl_status check_members(const struct parser *parser, const phl_json_valu
     return PHL_OK;
 }
 
-/* Behind a value, or an opening bracket: close what ends here.  *more: another value follows. */
+/* After a value, or an opening bracket: close what ends here.  *more: another value follows. */
 static phl_status close_values(struct parser *parser, bool opened, bool *more)
 {
     phl_json_value *values = parser->json->values;
@@ -331,7 +331,7 @@ static phl_status close_values(struct parser *parser, bool opened, bool *more)
         return expected(parser, object ? ", or }" : ", or ]");
     }
     skip(parser);
-    return *parser->at == '\0' ? PHL_OK : expected(parser, "nothing behind the value");
+    return *parser->at == '\0' ? PHL_OK : expected(parser, "nothing after the value");
 }
 
 phl_status phl_json_load(const char *text, phl_json *json, phl_error *error)

@@ -28,7 +28,7 @@ static bool is_hidden(uint32_t point)
     return false;
 }
 
-/* The letter that stands for tab, newline or carriage return behind a backslash; else 0. */
+/* The letter that stands for tab, newline or carriage return after a backslash; else 0. */
 static char short_escape(uint32_t point)
 {
     return point == '\t' ? 't' : point == '\n' ? 'n' : point == '\r' ? 'r' : '\0';

@@ -43,7 +43,7 @@ void phl_text_of_double(double number, char out[32]);
 char *phl_text_grouped(uint64_t number, char out[PHL_GROUPED_SIZE]);
 
 /* A printable excerpt of input for error messages: at most 32 characters, escaped as above, "..."
- * behind a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out. */
+ * after a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out. */
 #define PHL_EXCERPT_SIZE 320
 char *phl_text_excerpt(const char *text, size_t length, char *out);
 

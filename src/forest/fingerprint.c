@@ -1,4 +1,4 @@
-/* digest.c - digests of subtrees and the fingerprint of a forest; see digest.h. */
+/* fingerprint.c - digests of subtrees and the fingerprint of a forest; see fingerprint.h. */
 #include "forest/fingerprint.h"
 
 #include <stdio.h>

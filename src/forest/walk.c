@@ -6,7 +6,7 @@
 struct step {
     uint64_t next_link, end_link;
     size_t node;        /* number in pre-order */
-    uint32_t next_slot; /* behind the child visited last */
+    uint32_t next_slot; /* after the child visited last */
 };
 
 struct phl_walk {

@@ -17,7 +17,7 @@ phl_status phl_block_reader_create_memory(const void *text, size_t size, const c
                                           phl_block_reader **reader, phl_error *error);
 void phl_block_reader_free(phl_block_reader *reader);
 
-/* The next block: it ends behind the tree with which it has max_trees trees, or max_size distinct
+/* The next block: it ends after the tree with which it has max_trees trees, or max_size distinct
  * subtrees and links together (0: no bound), or at the end of the input.  *block is NULL when there
  * is no tree left. */
 phl_status phl_block_reader_next(phl_block_reader *reader, size_t max_trees, size_t max_size,

@@ -6,7 +6,7 @@
  * "_" in the label's column is an unknown label.  Comments are passed over but for "# sent_id = X",
  * which is the tree's id; so are multiword tokens (ID 1-2) and empty nodes (ID 1.1).
  *
- * After a bad sentence reading goes on behind the next blank line.  Everything takes linear time.
+ * After a bad sentence reading goes on at the next blank line.  Everything takes linear time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -196,12 +196,12 @@ static phl_status read_label(conllu_reading *reading, const char *line, field wh
 
 static phl_status raise_second_root(conllu_reading *reading, const char *line, field head)
 {
-    return phl_raise_at(reading->error, PHL_ERR_SYNTAX,
-                        phl_lines_position(&reading->lines, line, head.begin),
-                        "a sentence is one tree: give all words but one a head",
-                        "found a second word with HEAD 0, expected one root a sentence (the first "
-                        "is on line %llu)",
-                        (unsigned long long)reading->words[reading->root].line);
+    return phl_raise_at(
+        reading->error, PHL_ERR_SYNTAX, phl_lines_position(&reading->lines, line, head.begin),
+        "a sentence is one tree: give all words but one a head",
+        "found a second word with HEAD 0, expected one root per sentence (the first "
+        "is on line %llu)",
+        (unsigned long long)reading->words[reading->root].line);
 }
 
 /* A line that is neither blank nor a comment. */

@@ -13,7 +13,7 @@
  *
  * The first portion of an internal subtree has its number less the number of leaves, which come
  * before all internal subtrees; further ones, of subtrees that occur in several states or cells,
- * follow behind the first portions of all.
+ * follow after the first portions of all.
  */
 #ifndef PHL_GIBBS_STATE_COUNTS_H
 #define PHL_GIBBS_STATE_COUNTS_H

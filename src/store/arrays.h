@@ -23,7 +23,7 @@ typedef struct phl_array {
     size_t rows, columns, row_stride, column_stride;
 } phl_array;
 
-/* `count` elements one behind the other. */
+/* `count` elements one after the other. */
 phl_array phl_array_flat(const char *name, phl_dtype dtype, void *data, size_t count);
 
 /* Write an array through `insert`, whose parameters are ?1 name, ?2 part, ?3 dtype, ?4 shape,

@@ -25,7 +25,7 @@ static phl_status write_shape(const phl_tensor *tensor, phl_text *text, phl_erro
     return status == PHL_OK ? phl_text_append(text, "]", 2, error) : status; /* and a NUL */
 }
 
-/* All axes but the last one lie behind each other. */
+/* All axes but the last one lie one after the other. */
 static phl_array array_of(const phl_tensor *tensor)
 {
     size_t last = tensor->n_axes - 1, rows = 1;

@@ -1,8 +1,8 @@
 /* forest_store.c - the forest a run was trained on, as arrays; see run_file.h.
  *
  * Stored as it lies in memory (forest/forest.h), without what follows from the rest:
- * multiplicities, levels, the largest slot.  Names are stored one behind the other, each with a NUL
- * behind it.
+ * multiplicities, levels, the largest slot.  Names are stored one after the other, each with a NUL
+ * after it.
  */
 #include <math.h>
 #include <string.h>

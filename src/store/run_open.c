@@ -324,7 +324,7 @@ static phl_status read_draws(phl_database *database, bool keep, phl_run *run, ph
     return status;
 }
 
-/* A number below 2^32 and the character behind it; NULL if that is not what is there. */
+/* A number below 2^32 and the character after it; NULL if that is not what is there. */
 static const char *parse_count(const char *text, char behind, uint32_t *count)
 {
     uint64_t number = 0;

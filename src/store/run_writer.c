@@ -250,7 +250,7 @@ static phl_status write_beginning(phl_database *database, void *context, phl_err
 
 /* A transaction, in the file that has the name; `durable`: on the disk when it ends.  Any other is
  * the system's to write: the end of this program does it no harm, and a power cut takes away that
- * one and those behind it, as if they had not been. */
+ * one and those after it, as if they had not been. */
 static phl_status begin(const phl_run_writer *writer, bool durable, phl_error *error)
 {
     phl_status status = phl_run_place_check(writer->path, writer->lock, error);

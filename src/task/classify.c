@@ -1,4 +1,4 @@
-/* classify.c - class posteriors from one model a class.
+/* classify.c - class posteriors from one model per class.
  *
  * Contents: the class prior, posteriors, the task.
  */

@@ -1,7 +1,7 @@
 /* sample.c - trees drawn from a model: labels for given shapes, and whole trees.
  *
- * Whole trees are grown as shapes without labels first; then both kinds go the same way: a draw of
- * the model a tree, hidden states given the shape alone, labels from the states.
+ * Whole trees are grown as shapes without labels first; then both kinds go the same way: one draw
+ * of the model per tree, hidden states given the shape alone, labels from the states.
  */
 #include <math.h>
 #include <string.h>

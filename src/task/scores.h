@@ -1,6 +1,6 @@
 /* scores.h - log-probabilities of whole trees, averaged over the draws of a model.
  *
- * Equal trees share their root in the forest, so everything is computed once a distinct root.
+ * Equal trees share their root in the forest, so everything is computed once per distinct root.
  * Averages are taken in probability space: log (1/D sum_d p_d).
  */
 #ifndef PHL_TASK_SCORES_H

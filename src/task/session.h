@@ -1,9 +1,9 @@
 /* session.h - a forest prepared for one model, to ask about its trees one by one.
  *
- * Upward passes take most memory: n x C numbers and more a draw.  They are kept as long as they fit
- * the bytes given (the first always is); a pass that did not fit is run again
- * when it is asked for and then stays until another such one is.  Results do not depend on which
- * passes are kept.  Loops over many trees should therefore have the draws outermost.
+ * Upward passes take most memory: n x C numbers and more per draw.  They are kept as long as they
+ * fit the bytes given (the first always is); a pass that did not fit is run again when it is asked
+ * for and then stays until another such one is.  Results do not depend on which passes are kept.
+ * Loops over many trees should therefore have the draws outermost.
  */
 #ifndef PHL_TASK_SESSION_H
 #define PHL_TASK_SESSION_H

@@ -21,7 +21,7 @@ struct source {
     size_t n_paths;
 };
 
-/* Trees as "file:line json", one a line; reports and the failure as lines of their own. */
+/* Trees as "file:line json", one per line; reports and the failure as lines of their own. */
 struct transcript {
     char trees[1 << 16], reports[1 << 13], failure[2048];
     size_t n_trees, n_blocks;
@@ -79,7 +79,7 @@ static void read_whole(const struct source *source, phl_read_options options,
     phl_forest_free(forest);
 }
 
-/* Blocks are as large as their bounds say: full behind their last tree, not before it. */
+/* Blocks are as large as their bounds say: full after their last tree, not before it. */
 static void check_bounds(const phl_forest *block, size_t max_trees, size_t max_size, bool last)
 {
     size_t trees = phl_forest_trees(block);

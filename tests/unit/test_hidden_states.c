@@ -8,9 +8,9 @@
  *    time;
  *  - twins that occur once, whose states and cells are independent and alike;
  *  - what cells are drawn from follows from the core, made anew as well as kept.
- * Chi-square with 400,000 and 200,000 draws a model, failing by chance with probability 1e-6; with
- * 400 degrees of freedom it has power 1/2 against probabilities off by 1.8 and 2.6 % (root mean
- * square, relative).
+ * Chi-square with 400,000 and 200,000 draws per model, failing by chance with probability 1e-6;
+ * with 400 degrees of freedom it has power 1/2 against probabilities off by 1.8 and 2.6 % (root
+ * mean square, relative).
  */
 #include <math.h>
 #include <stdio.h>

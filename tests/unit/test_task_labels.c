@@ -518,7 +518,7 @@ static void test_sample_trees(void **state)
     assert_true(checked >= 15);
     print_message("seed %d: %zu shapes checked\n", SEED, checked);
 
-    /* Labels of single nodes: one more frequency a label. */
+    /* Labels of single nodes: one more frequency per label. */
     uint64_t singles = 0, of_label[3] = {0};
     for (size_t t = 0; t < TREES; t++) {
         if (nodes[phl_tree_root(shapes, t)] == 1) {

@@ -96,7 +96,7 @@ static void test_excerpts(void **state)
     assert_string_equal(out + strlen(out) - 4, "}...");
 }
 
-/* What is too long for an error record ends in dots, behind a whole character. */
+/* What is too long for an error record ends in dots, after a whole character. */
 static void test_cut_messages(void **state)
 {
     (void)state;
