@@ -23,7 +23,7 @@ static int write_and_free(const cli_arguments *parsed, phl_status status, phl_fo
                           const phl_error *error)
 {
     int code =
-        status == PHL_OK ? forest_write(parsed, forest) : library_error(parsed->command, error);
+        status == PHL_OK ? forest_write(parsed, forest) : usage_report(parsed->command, error);
     phl_forest_free(forest);
     return code;
 }

@@ -268,7 +268,7 @@ static int run(const cli_arguments *parsed)
             print_slots(&report);
         }
     } else {
-        code = library_error(parsed->command, &error);
+        code = usage_report(parsed->command, &error);
     }
     phl_stats_free(report.stats);
     phl_forest_free(forest);

@@ -165,7 +165,7 @@ static phl_status expected(const struct parser *parser, const char *what)
     }
     length = length == 0 ? 1 : length;
     char excerpt[PHL_EXCERPT_SIZE];
-    (void)phl_excerpt(at, length, excerpt);
+    (void)phl_text_excerpt(at, length, excerpt);
     return phl_raise(parser->error, PHL_ERR_SYNTAX, NULL,
                      "line %llu, column %zu: found %s%s%s, expected %s", line,
                      phl_utf8_count(start, (size_t)(at - start)) + 1, *at != '\0' ? "'" : "",
@@ -293,7 +293,7 @@ static phl_status check_members(const struct parser *parser, const phl_json_valu
                 char excerpt[PHL_EXCERPT_SIZE];
                 return phl_raise(parser->error, PHL_ERR_SYNTAX, NULL,
                                  "\"%s\" is given twice in one object",
-                                 phl_excerpt(a->key, strlen(a->key), excerpt));
+                                 phl_text_excerpt(a->key, strlen(a->key), excerpt));
             }
         }
     }

@@ -13,7 +13,7 @@
 #define PHL_BASE_SAMPLER_H
 
 #include "base/numeric.h"
-#include "base/random.h"
+#include "base/rng.h"
 
 /* ---- 1. Gamma, beta, Dirichlet ------------------------------------------------------------- */
 

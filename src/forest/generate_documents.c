@@ -22,7 +22,7 @@
  */
 #include "base/memory.h"
 #include "base/options.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "forest/builder.h"
 
 #include <math.h>

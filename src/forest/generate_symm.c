@@ -15,7 +15,7 @@
  * Each tree draws from a stream of its own, so tree i of a class is the same however many are made.
  */
 #include "base/options.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "forest/builder.h"
 
 #include <string.h>

@@ -42,7 +42,7 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
         return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found a tab, expected %s",
                             what);
     }
-    phl_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
+    phl_text_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
     return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found '%s', expected %s", excerpt,
                         what);
 }

@@ -169,7 +169,7 @@ static phl_status raise_field(conllu_reading *reading, const char *line, field w
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(
         reading->error, PHL_ERR_SYNTAX, phl_lines_position(&reading->lines, line, what.begin), NULL,
-        "found '%s', expected %s", phl_excerpt(what.begin, what.length, shown), expected);
+        "found '%s', expected %s", phl_text_excerpt(what.begin, what.length, shown), expected);
 }
 
 static phl_status read_label(conllu_reading *reading, const char *line, field what, int32_t *label)
@@ -184,7 +184,7 @@ static phl_status read_label(conllu_reading *reading, const char *line, field wh
             reading->error, PHL_ERR_LIMIT, phl_lines_position(&reading->lines, line, what.begin),
             "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
             "a label '%s' of %zu bytes, more than %llu",
-            phl_excerpt(what.begin, what.length, shown), what.length, (unsigned long long)cap);
+            phl_text_excerpt(what.begin, what.length, shown), what.length, (unsigned long long)cap);
     }
     if (what.length == 1 && *what.begin == '_') {
         *label = PHL_UNKNOWN;

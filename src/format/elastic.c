@@ -31,7 +31,7 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
         return phl_raise_at(error, PHL_ERR_SYNTAX, position, NULL,
                             "found the end of the line, expected %s", what);
     }
-    phl_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
+    phl_text_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
     return phl_raise_at(error, PHL_ERR_SYNTAX, position, NULL, "found '%s', expected %s", excerpt,
                         what);
 }

@@ -175,7 +175,7 @@ static phl_status read_key(phl_json_parse *parse, const char *at, const char **e
         return phl_raise_at(
             error, PHL_ERR_SYNTAX, place(parse, at), "remove or rename it",
             "found the key \"%s\", expected id, class, weight, label, parent or slot",
-            phl_excerpt(name.bytes, name.length, excerpt));
+            phl_text_excerpt(name.bytes, name.length, excerpt));
     }
     if (parse->value[found] != NULL) {
         return phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), "remove one of them",

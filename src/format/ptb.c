@@ -86,7 +86,7 @@ static phl_status raise_found(ptb_reading *reading, const char *at, const char *
         end++;
     }
     return phl_raise_at(reading->error, PHL_ERR_SYNTAX, place, remedy, "found '%s', expected %s",
-                        phl_excerpt(at, (size_t)(end - at), shown), expected);
+                        phl_text_excerpt(at, (size_t)(end - at), shown), expected);
 }
 
 static phl_status raise_long_name(ptb_reading *reading, const char *at, size_t length)
@@ -94,8 +94,9 @@ static phl_status raise_long_name(ptb_reading *reading, const char *at, size_t l
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, place_of(reading, at),
                         "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
-                        "a name '%s' of %zu bytes, more than %llu", phl_excerpt(at, length, shown),
-                        length, (unsigned long long)reading->reader->options->max_name);
+                        "a name '%s' of %zu bytes, more than %llu",
+                        phl_text_excerpt(at, length, shown), length,
+                        (unsigned long long)reading->reader->options->max_name);
 }
 
 static phl_status enter_tree(ptb_reading *reading, phl_span class_name)

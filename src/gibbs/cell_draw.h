@@ -12,7 +12,7 @@
 #ifndef PHL_GIBBS_CELL_DRAW_H
 #define PHL_GIBBS_CELL_DRAW_H
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "model/infer.h"
 
 /* An active slot, as the loops want it. */

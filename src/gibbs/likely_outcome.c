@@ -1,4 +1,4 @@
-/* likely.c - the likely outcome of a group of twins; see likely.h. */
+/* likely_outcome.c - the likely outcome of a group of twins; see likely_outcome.h. */
 #include "gibbs/likely_outcome.h"
 
 #include <math.h>

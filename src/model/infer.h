@@ -13,7 +13,7 @@
 #ifndef PHL_MODEL_INFER_H
 #define PHL_MODEL_INFER_H
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "model/index.h"
 #include "model/params.h"
 #include "model/twins.h"

@@ -266,8 +266,8 @@ static phl_status find_nothing(const phl_model *model, phl_class_diagnosis *made
                      NULL, error);
 }
 
-phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
-                          phl_class_diagnosis *made, phl_error *error)
+phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
+                              phl_class_diagnosis *made, phl_error *error)
 {
     if (made->n_chains == 0) {
         return find_nothing(model, made, error);
@@ -373,8 +373,8 @@ static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
                        error);
 }
 
-phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class_diagnosis *made,
-                       phl_error *error)
+phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
+                           phl_class_diagnosis *made, phl_error *error)
 {
     if (made->n_chains == 0) {
         return find_nothing(model, made, error);

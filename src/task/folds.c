@@ -42,7 +42,7 @@ static phl_status read_tree(struct folds *folds, const char *line, const char **
     }
     phl_position position = phl_lines_position(&folds->lines, line, begin);
     char excerpt[PHL_EXCERPT_SIZE];
-    phl_excerpt(begin, (size_t)(stop - begin), excerpt);
+    phl_text_excerpt(begin, (size_t)(stop - begin), excerpt);
     if (!digits) {
         return phl_raise_at(error, PHL_ERR_SYNTAX, position, NULL,
                             "found %s, expected the number of a tree", excerpt);

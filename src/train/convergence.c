@@ -1,4 +1,4 @@
-/* diagnostics.c - R-hat, effective sample sizes, standard errors of chains; see diagnostics.h.
+/* convergence.c - R-hat, effective sample sizes, standard errors of chains; see convergence.h.
  *
  * Contents: normal quantiles, sorting and ranks, halves, R-hat, effective sample size, all of
  * it.

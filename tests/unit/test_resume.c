@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "runs.h"
 #include "train/training.h"
 

@@ -1,5 +1,5 @@
-/* random.c - Philox streams and the elementary distributions; see random.h. */
-#include "base/random.h"
+/* rng.c - Philox streams and the elementary distributions; see rng.h. */
+#include "base/rng.h"
 
 #include <math.h>
 #include <stdbool.h>
