@@ -258,9 +258,10 @@ static phl_status read_tree(struct parse *parse, const char *line, phl_error *er
     phl_span class_name;
     const char *at = line;
     phl_status status = read_class(parse, at, &at, &class_name, error);
-    if (status == PHL_OK) {
-        status = read_nodes(parse, at, &at, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = read_nodes(parse, at, &at, error);
     if (status != PHL_OK) {
         return status;
     }

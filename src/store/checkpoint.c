@@ -33,13 +33,18 @@ phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *inse
     uint64_t counts[COUNTS] = {state->iteration, state->kept, state->params->soft};
     double reals[REALS] = {state->alpha, state->alpha0, state->previous};
     phl_status status = phl_draw_store_write(database, insert, owner, state->params, error);
-    if (status == PHL_OK) {
-        status = write_flat(database, insert, "counts", PHL_UINT64, counts, COUNTS, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = write_flat(database, insert, "reals", PHL_FLOAT64, reals, REALS, error);
+    status = write_flat(database, insert, "counts", PHL_UINT64, counts, COUNTS, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && state->log_lambda0 != NULL) {
+    status = write_flat(database, insert, "reals", PHL_FLOAT64, reals, REALS, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (state->log_lambda0 != NULL) {
         status = write_flat(database, insert, "log_lambda0", PHL_FLOAT64, state->log_lambda0,
                             state->params->states, error);
     }

@@ -170,26 +170,27 @@ static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
         "run longer (" PHL_OPTION("train.iterations") ") or anneal slower (" PHL_OPTION(
             "train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
         error);
-    if (status == PHL_OK) {
-        status = about_quantities(
-            made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
-            "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
-            error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = find_modes(made, error);
+    status = about_quantities(
+        made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
+        "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
+        error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = about_quantities(made, PHL_FEW_DRAWS,
-                                  "draws hang together too much to average:", "bulk ESS", ess_of,
-                                  ", at least 100 is asked for",
-                                  "run longer (" PHL_OPTION("train.iterations") ")", error);
+    status = find_modes(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
-                                  "", "please report this", error);
-    }
-    return status;
+    status = about_quantities(
+        made, PHL_FEW_DRAWS, "draws hang together too much to average:", "bulk ESS", ess_of,
+        ", at least 100 is asked for", "run longer (" PHL_OPTION("train.iterations") ")", error);
+    return status == PHL_OK
+               ? about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
+                                  "", "please report this", error)
+               : status;
 }
 
 /* ---- Gibbs: notes ---- */
@@ -283,21 +284,28 @@ phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool
     } else {
         status = find_trouble(made, error);
     }
-    if (status == PHL_OK && made->n_compared > 0) {
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (made->n_compared > 0) {
         status = find_few_chains(made, allow_few, error);
     }
-    if (status == PHL_OK) {
-        status = note_left_out(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_interruption(model, made, error);
+    status = note_left_out(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_slots(made, error);
+    status = note_interruption(model, made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_moves(made, error);
+    status = note_slots(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = note_moves(made, error);
     if (status == PHL_OK && plan->paper) {
         status =
             say(made, false,
@@ -380,12 +388,14 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
         return find_nothing(model, made, error);
     }
     phl_status status = find_fall(rows, made, error);
-    if (status == PHL_OK) {
-        status = compare_restarts(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_interruption(model, made, error);
+    status = compare_restarts(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = note_interruption(model, made, error);
     if (status == PHL_OK && model->stop_reason == PHL_STOP_ITERATIONS) {
         phl_text text = {0};
         status = phl_text_append_format(

@@ -86,15 +86,18 @@ static phl_status open_part(const phl_label_batch *batch, const phl_use_portion 
                                        portion->first_ordinal, &part->hidden, error);
         part->forest = part->hidden;
     }
-    if (status == PHL_OK) {
-        status = open_session(batch, part, part->forest, &part->session[0], error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_forest_count_nodes(part->forest, &part->nodes, &part->unknown, error);
+    status = open_session(batch, part, part->forest, &part->session[0], error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_walk_create(part->forest, &part->walk, error);
+    status = phl_forest_count_nodes(part->forest, &part->nodes, &part->unknown, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_walk_create(part->forest, &part->walk, error);
     if (status != PHL_OK) {
         return status;
     }
