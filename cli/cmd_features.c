@@ -16,7 +16,7 @@ typedef struct extraction {
     const cli_arguments *parsed;
     const phl_forest *forest; /* the dictionary was made of */
     const phl_features *features;
-    result_file output;
+    rows_file output;
     bool counts, csv;
     uint64_t trees;
 } extraction;
@@ -49,14 +49,14 @@ static int write_dictionary(const extraction *e)
 {
     static const char *const columns[] = {"kind", "number", "name"};
     const char *path = arguments_path(e->parsed, "dictionary");
-    result_file result = {.placing.file = -1};
+    rows_file result = {.placing.file = -1};
     row_writer rows;
     phl_error error = {0};
     phl_status status = PHL_OK;
     if (!path) {
         return EXIT_OK;
     }
-    int code = result_open(&result, path);
+    int code = rows_file_open(&result, path);
     if (code != EXIT_OK) {
         return code;
     }
@@ -80,9 +80,9 @@ static int write_dictionary(const extraction *e)
     rows_end(&rows);
     if (status != PHL_OK) {
         code = status == PHL_ERR_CANCELLED ? EXIT_INTERRUPTED
-                                           : library_error(e->parsed->command, &error);
+                                           : usage_report(e->parsed->command, &error);
     }
-    return result_close(&result, code);
+    return rows_file_close(&result, code);
 }
 
 /* ---- rows ---- */
@@ -90,7 +90,7 @@ static int write_dictionary(const extraction *e)
 /* Number of a tree's class, from 1; 0: none, or none of those that the dictionary has. */
 static size_t class_number(const extraction *e, const phl_tree_at *at)
 {
-    const char *name = tree_class_name(at->block, at->tree);
+    const char *name = forest_tree_class(at->block, at->tree);
     int32_t found = name ? phl_forest_find_class(e->forest, name) : PHL_NO_CLASS;
     return found < 0 ? 0 : (size_t)found + 1;
 }
@@ -123,7 +123,7 @@ static phl_status take_features(const phl_tree_at *at, const phl_tree_features *
         fputc('\n', file);
     }
     e->trees++;
-    int code = ferror(file) ? result_close(&e->output, EXIT_OK) : EXIT_OK; /* says why */
+    int code = ferror(file) ? rows_file_close(&e->output, EXIT_OK) : EXIT_OK; /* says why */
     return blocks_result(&e->blocks, at, code);
 }
 
@@ -154,7 +154,7 @@ static int extract(extraction *e, const phl_features_options *options)
         status = phl_source_forest(e->forest, &e->blocks.source, &error);
     }
     if (code == EXIT_OK && status == PHL_OK) {
-        code = result_open(&e->output, arguments_path(e->parsed, "output"));
+        code = rows_file_open(&e->output, arguments_path(e->parsed, "output"));
     }
     if (code != EXIT_OK) {
         return code;
@@ -170,7 +170,7 @@ static int extract(extraction *e, const phl_features_options *options)
     code = blocks_finish(&e->blocks, status, &error);
     code = code == EXIT_OK ? write_dictionary(e) : code;
     const char *path = e->output.path;
-    code = result_close(&e->output, code);
+    code = rows_file_close(&e->output, code);
     if (code == EXIT_OK) {
         e->output.path = path;
         summarise(e);
@@ -189,7 +189,7 @@ static int run_features(const cli_arguments *parsed)
     phl_features_options_init(&options);
     options.groups = groups_of(parsed);
     options.least_trees = (size_t)arguments_integer(parsed, "least-trees");
-    options.threads = threads_of(parsed);
+    options.threads = arguments_threads(parsed);
     options.cancel = interrupt_asked;
     e.counts = strcmp(arguments_choice(parsed, "values"), "counts") == 0;
     e.csv = strcmp(arguments_choice(parsed, "to"), "csv") == 0;
@@ -199,13 +199,13 @@ static int run_features(const cli_arguments *parsed)
                     : forest_read(parsed, &forest, NULL);
     }
     if (code == EXIT_OK && phl_features_create(forest, &options, &features, &error) != PHL_OK) {
-        code = library_error(parsed->command, &error);
+        code = usage_report(parsed->command, &error);
     }
     if (code == EXIT_OK) {
         e.forest = forest;
         e.features = features;
         code = extract(&e, &options);
-        code = result_close(&e.output, code);
+        code = rows_file_close(&e.output, code);
     }
     blocks_close(&e.blocks);
     phl_features_free(features);

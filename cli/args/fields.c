@@ -155,7 +155,7 @@ static const field *find(const field *table, size_t n, const char *name)
 static const char *argument_of(const cli_command *const *commands, const char *option)
 {
     for (; *commands != NULL; commands++) {
-        size_t index = option_find(*commands, option, strlen(option));
+        size_t index = command_find_option(*commands, option, strlen(option));
         if (index != SIZE_MAX) {
             return command_option(*commands, index)->argument;
         }

@@ -510,7 +510,7 @@ static void test_writing_documents(void **state)
                 if (entries_in(folder) != (status == PHL_OK)) {
                     failing_complain("documents", "something is left behind", &error);
                 }
-                /* Behind the four documents only folders are closed. */
+                /* After the four documents only folders are closed. */
                 if (status == PHL_OK && more && (calls[i] != CLOSE || at <= 4)) {
                     failing_complain("documents", "the failure went unseen", &error);
                 }
