@@ -12,7 +12,7 @@ A_SUBTREE, A_LINK, A_TREE = 32, 8, 24  # bytes
 def forest(bench, path):
     found = bench.json("forest_bytes", path)
     bound = A_SUBTREE * found["subtrees"] + A_LINK * found["links"] + A_TREE * found["trees"]
-    bench.add("bytes of the forest / (32 per subtree + 8 per link + 24 per tree)", found["bytes"] / bound, "x", 1,
+    bench.add("bytes of the forest / (32 a subtree + 8 a link + 24 a tree)", found["bytes"] / bound, "x", 1,
               note=f"{found['bytes'] / MEGABYTE:.1f} MB; names {sum(found['tables'].values()):,} bytes",
               **found)
 
