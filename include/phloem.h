@@ -27,7 +27,7 @@
  *
  * Contents: 1 errors, 2 callbacks, 3 building a forest, 4 querying a forest, 5 combining forests,
  * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a run,
- * 12 cross-validation, 13 diagnosis.
+ * 12 features, 13 cross-validation, 14 diagnosis.
  */
 #ifndef PHLOEM_H
 #define PHLOEM_H
@@ -1065,7 +1065,92 @@ PHL_API phl_status phl_sample(const phl_run *run, phl_source *shapes,
                               phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
- * 12. Folds and cross-validation
+ * 12. Features
+ *
+ * Pieces of trees as numbers, for linear models here and elsewhere.  The groups, for every node:
+ *
+ *     S   the complete subtree below it: labels and slots, whatever slot it sits in itself
+ *     B   each two neighbours among its children, and the label above them
+ *     BG  the same with the label above that one
+ *     L   its label
+ *     P1  its label and the one above it
+ *
+ * In B and BG the first and the last child have a border beside them; one or more empty slots
+ * before or between children are one gap, which stands like a child.  In BG and P1 there is a
+ * border above the root.  A node without children has none of B and BG.  An unknown label is a
+ * symbol of its own, equal to other unknown labels.
+ *
+ * A dictionary is made of some trees and knows the features that occur in them, compared in full,
+ * and no others.  A tree may have features that the dictionary does not know, all of them if its
+ * labels are new: they have no number, but they count in the values.  The value of a feature is the
+ * root of its share of the occurrences of its group in the tree, known or not, divided by the root
+ * of the number of groups that the tree has: the squares of the values of all features of a tree
+ * add up to 1.  The weight of a tree plays no role.
+ * ------------------------------------------------------------------------------------------- */
+
+enum {
+    PHL_FEATURE_S = 1,
+    PHL_FEATURE_B = 2,
+    PHL_FEATURE_BG = 4,
+    PHL_FEATURE_L = 8,
+    PHL_FEATURE_P1 = 16,
+    PHL_FEATURES_ALL = 31
+};
+
+/* "S", "B", "BG", "L" or "P1"; NULL: no such group. */
+PHL_API const char *phl_features_group_name(unsigned group);
+
+typedef struct phl_features phl_features;
+
+typedef struct phl_features_options {
+    size_t size;        /* set by init */
+    unsigned groups;    /* a sum of PHL_FEATURE_...: PHL_FEATURES_ALL */
+    size_t least_trees; /* 1: leave out what is in fewer distinct trees */
+    int threads;        /* 0: all cores */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_features_options;
+
+#define phl_features_options_init(options)                                                         \
+    phl_features_options_init_sized((options), sizeof *(options))
+PHL_API void phl_features_options_init_sized(phl_features_options *options, size_t size);
+
+/* The dictionary of the features of a forest. */
+PHL_API phl_status phl_features_create(const phl_forest *forest,
+                                       const phl_features_options *options, phl_features **features,
+                                       phl_error *error);
+PHL_API void phl_features_free(phl_features *features);
+
+/* Features are numbered from 0, group by group. */
+PHL_API size_t phl_features_count(const phl_features *features);
+PHL_API unsigned phl_features_group(const phl_features *features,
+                                    size_t feature); /* 0: none such */
+/* A feature as a tree in brackets, to be released with phl_free: borders are ^ above the root, <
+ * before and > behind children, a gap is _, an unknown label ?; labels that look like one of these
+ * are quoted.  Complete subtrees are cut after 1,000 nodes: "...". */
+PHL_API phl_status phl_features_text(const phl_features *features, size_t feature, char **text,
+                                     phl_error *error);
+
+/* The features of a tree that the dictionary knows. */
+typedef struct phl_tree_features {
+    size_t n;
+    const uint32_t *feature; /* [n] ascending */
+    const uint64_t *count;   /* [n] occurrences in the tree */
+    const double *value;     /* [n] */
+    uint64_t occurrences;    /* of all features of its groups, known or not */
+} phl_tree_features;
+
+typedef phl_status (*phl_features_fn)(const phl_tree_at *at, const phl_tree_features *features,
+                                      void *context, phl_error *error);
+
+/* The features of trees, in the order of the source; class_index in what `each` is given is 0.  Of
+ * the options only threads, cancel and context are looked at. */
+PHL_API phl_status phl_features_extract(const phl_features *features, phl_source *source,
+                                        const phl_features_options *options, phl_features_fn each,
+                                        phl_error *error);
+
+/* ---------------------------------------------------------------------------------------------
+ * 13. Folds and cross-validation
  * ------------------------------------------------------------------------------------------- */
 
 /* Read test folds: one fold per line, the 1-based numbers of its trees separated by blanks; empty
@@ -1144,7 +1229,7 @@ PHL_API phl_status phl_cross_validate(const phl_forest *forest, const phl_evalua
 PHL_API void phl_cross_validation_free(phl_cross_validation *result);
 
 /* ---------------------------------------------------------------------------------------------
- * 13. Diagnosis
+ * 14. Diagnosis
  *
  * Can a run be trusted?  Chains are compared on quantities that do not depend on how states are
  * numbered, over the draws after the warm-up at temperature 1: rank-normalised split R-hat, bulk
