@@ -49,9 +49,10 @@ static phl_status find_root(const phl_json_parse *parse, size_t n, size_t *root,
             return phl_json_nodes_out_of_range(parse, PHL_JSON_PARENT, i, range, error);
         }
         if (*root != SIZE_MAX) {
-            return phl_raise_at(
-                error, PHL_ERR_SYNTAX, entry_place(parse, PHL_JSON_PARENT, i), "one tree an object",
-                "\"parent\"[%zu] is -1, but node %zu is the root already", i, *root);
+            return phl_raise_at(error, PHL_ERR_SYNTAX, entry_place(parse, PHL_JSON_PARENT, i),
+                                "one tree per object",
+                                "\"parent\"[%zu] is -1, but node %zu is the root already", i,
+                                *root);
         }
         *root = i;
     }

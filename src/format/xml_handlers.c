@@ -43,8 +43,8 @@ static void XMLCALL declare_entity(void *context, const XML_Char *name, int is_p
     }
     char shown[PHL_EXCERPT_SIZE];
     stop(reading, phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
-                               "replace its references by its text and take the declaration out, "
-                               "for instance with xmllint --noent --dropdtd",
+                               "replace its references by its text and remove the declaration, for "
+                               "example with xmllint --noent --dropdtd",
                                "the document declares the %sentity '%s'; internal entities are "
                                "refused because they can expand without bound",
                                is_parameter ? "parameter " : "",
@@ -113,7 +113,7 @@ static phl_status count_declared_work(phl_xml_reading *reading, const char *name
     }
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
-                        "take the document type declaration out, for instance with xmllint "
+                        "remove the document type declaration, for example with xmllint "
                         "--dropdtd",
                         "%u attributes are declared for the element '%s', which occurs too often "
                         "for that",
@@ -209,8 +209,8 @@ static phl_status open_coded_node(phl_xml_reading *reading, const XML_Char **att
             }
         } else {
             return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
-                                "if <node> is an ordinary element here, take the instruction "
-                                "<?phloem nodes?> out",
+                                "if <node> is an ordinary element here, remove the instruction "
+                                "<?phloem nodes?>",
                                 "found the attribute '%s' in <node>, expected label or slot",
                                 phl_text_excerpt(name, strlen(name), shown));
         }

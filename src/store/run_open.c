@@ -109,8 +109,8 @@ static phl_status read_meta(phl_database *database, struct gathered *gathered, p
     (void)sqlite3_finalize(select);
     if (status == PHL_OK && (gathered->kind == 0 || gathered->states == 0 || gathered->slots == 0 ||
                              gathered->per_class < 0)) {
-        status = phl_database_damaged(database, error,
-                                      "its kind of model, states or slots are not told");
+        status = phl_database_damaged(
+            database, error, "its kind of model, states or slots are missing or impossible");
     }
     return status;
 }

@@ -222,8 +222,8 @@ static phl_status suggest_resume(const phl_run_writer *writer, phl_status status
         phl_position position = {writer->path, 0, 0};
         return phl_raise_at(
             error, status, position,
-            "when that is mended, " PHL_CALL("phl_resume") " goes on from the last checkpoint",
-            "%s", known.message);
+            "when that is fixed, " PHL_CALL("phl_resume") " goes on from the last checkpoint", "%s",
+            known.message);
     }
     return status;
 }

@@ -388,7 +388,7 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
         work->rejected++;
     }
     return phl_raise(error, PHL_ERR_LIMIT,
-                     "raise " PHL_OPTION("sample.max_nodes") "; or the model's trees never end",
+                     "raise " PHL_OPTION("sample.max_nodes") "; the model's trees may never end",
                      "tree %zu did not end within %zu nodes in any of %zu attempts", tree,
                      options->max_nodes, options->max_attempts);
 }
@@ -480,7 +480,7 @@ static void tell_rejected(const struct sampling *work)
         phl_error note = {.status = PHL_OK};
         (void)phl_raise(
             &note, PHL_OK, "raise " PHL_OPTION("sample.max_nodes") " to keep larger ones",
-            "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)work->rejected,
+            "%llu tree%s discarded for exceeding %zu nodes", (unsigned long long)work->rejected,
             work->rejected == 1 ? " was" : "s were", work->options->max_nodes);
         phl_use_note(&work->use, &note);
     }

@@ -285,7 +285,8 @@ static phl_status restore(const phl_train_task *task, const struct chain *chain,
     }
     if (!fits) {
         return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
-                         "the active slots of the checkpoint are not such as this training makes");
+                         "the active slots of the checkpoint are not ones that this training "
+                         "can have");
     }
     if (!base_fits(&task->training->options, from)) {
         return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
