@@ -144,26 +144,17 @@ static void print_table(const phl_cross_validation *result)
 
 /* ---- JSON ---- */
 
-static void spread_json(json_writer *json, const char *key, double mean, double sd)
-{
-    json_out_key(json, key);
-    json_out_open(json, '{', true);
-    json_out_number(json, "mean", mean);
-    json_out_number(json, "sd", sd);
-    json_out_close(json, '}');
-}
-
 static void choice_json(json_writer *json, const phl_cross_validation *result,
                         const phl_choice_result *c)
 {
     json_out_open(json, '{', false);
     json_out_count(json, "states", c->states);
     if (result->per_class) {
-        spread_json(json, "accuracy", c->accuracy_mean, c->accuracy_sd);
-        spread_json(json, "entropy_bits", c->entropy_mean, c->entropy_sd);
-        spread_json(json, "log_loss", c->log_loss_mean, c->log_loss_sd);
+        json_out_spread(json, "accuracy", c->accuracy_mean, c->accuracy_sd);
+        json_out_spread(json, "entropy_bits", c->entropy_mean, c->entropy_sd);
+        json_out_spread(json, "log_loss", c->log_loss_mean, c->log_loss_sd);
     }
-    spread_json(json, "log_likelihood_per_node", c->log_likelihood_mean, c->log_likelihood_sd);
+    json_out_spread(json, "log_likelihood_per_node", c->log_likelihood_mean, c->log_likelihood_sd);
     json_out_key(json, "folds");
     json_out_open(json, '[', false);
     for (size_t f = 0; f < result->n_folds; f++) {

@@ -140,3 +140,12 @@ void json_out_truth(json_writer *json, const char *key, bool truth)
     separate(json);
     fputs(truth ? "true" : "false", json->file);
 }
+
+void json_out_spread(json_writer *json, const char *key, double mean, double sd)
+{
+    json_out_key(json, key);
+    json_out_open(json, '{', true);
+    json_out_number(json, "mean", mean);
+    json_out_number(json, "sd", sd);
+    json_out_close(json, '}');
+}

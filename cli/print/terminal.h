@@ -105,5 +105,7 @@ void json_out_text(json_writer *json, const char *key, const char *text);
 void json_out_count(json_writer *json, const char *key, uint64_t number);
 void json_out_number(json_writer *json, const char *key, double number);
 void json_out_truth(json_writer *json, const char *key, bool truth);
+/* The mean and standard deviation of some figure. */
+void json_out_spread(json_writer *json, const char *key, double mean, double sd);
 
 #endif

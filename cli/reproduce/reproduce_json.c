@@ -4,15 +4,6 @@
 
 #include <stdlib.h>
 
-static void spread_json(json_writer *json, const char *key, double mean, double sd)
-{
-    json_out_key(json, key);
-    json_out_open(json, '{', true);
-    json_out_number(json, "mean", mean);
-    json_out_number(json, "sd", sd);
-    json_out_close(json, '}');
-}
-
 static void data_json(json_writer *json, const char *key, const data_set *set)
 {
     json_out_key(json, key);
@@ -37,8 +28,8 @@ static void paper_json(json_writer *json, const reproduction *r)
             json_out_open(json, '{', true);
             json_out_text(json, r->experiment->labelling ? "label" : "states", row->name);
             json_out_text(json, "model", models[m]);
-            spread_json(json, "accuracy", row->accuracy[m].mean, row->accuracy[m].sd);
-            spread_json(json, "entropy", row->entropy[m].mean, row->entropy[m].sd);
+            json_out_spread(json, "accuracy", row->accuracy[m].mean, row->accuracy[m].sd);
+            json_out_spread(json, "entropy", row->entropy[m].mean, row->entropy[m].sd);
             json_out_close(json, '}');
         }
     }
@@ -64,9 +55,9 @@ static void summary_json(json_writer *json, const reproduction *r, const cell *c
         for (size_t row = 0; row < r->experiment->n_rows; row++) {
             const figure *mean = &c->mean[s][row], *sd = &c->sd[s][row];
             begin_line(json, r, s, row);
-            spread_json(json, "accuracy", 100 * mean->accuracy, 100 * sd->accuracy);
-            spread_json(json, "entropy", 100 * mean->entropy, 100 * sd->entropy);
-            spread_json(json, "log_loss", mean->log_loss, sd->log_loss);
+            json_out_spread(json, "accuracy", 100 * mean->accuracy, 100 * sd->accuracy);
+            json_out_spread(json, "entropy", 100 * mean->entropy, 100 * sd->entropy);
+            json_out_spread(json, "log_loss", mean->log_loss, sd->log_loss);
             json_out_close(json, '}');
         }
     }

@@ -124,6 +124,20 @@ phl_status phl_text_append_format(phl_text *text, phl_error *error, const char *
     return phl_text_append(text, line, (size_t)length, error);
 }
 
+void phl_text_put(phl_text_writer *writer, const char *string)
+{
+    if (writer->status == PHL_OK) {
+        writer->status = phl_text_append_string(&writer->text, string, writer->error);
+    }
+}
+
+void phl_text_put_number(phl_text_writer *writer, uint64_t number)
+{
+    char digits[32];
+    (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    phl_text_put(writer, digits);
+}
+
 void phl_text_clear(phl_text *text)
 {
     phl_free(text->bytes);

@@ -31,6 +31,16 @@ phl_status phl_text_append_format(phl_text *text, phl_error *error, const char *
     PHL_PRINTF(3, 4);
 void phl_text_clear(phl_text *text);
 
+/* A text that carries its first failure along, so that each call need not be looked at. */
+typedef struct phl_text_writer {
+    phl_text text;
+    phl_status status;
+    phl_error *error;
+} phl_text_writer;
+
+void phl_text_put(phl_text_writer *writer, const char *string);
+void phl_text_put_number(phl_text_writer *writer, uint64_t number);
+
 /* Append `bytes` as a JSON string, quotes included. */
 phl_status phl_text_append_json(phl_text *text, const char *bytes, size_t length, phl_error *error);
 

@@ -304,25 +304,17 @@ static void close_brackets(phl_reader *reader)
     phl_text_clear(&parse->class_name);
 }
 
+static phl_status read_line(void *state, const char *line, size_t length, phl_error *error)
+{
+    struct parse *parse = state;
+    parse->line = line;
+    return is_blank_or_comment(line, length) ? PHL_OK : read_tree(parse, line, error);
+}
+
 static phl_status read_brackets(phl_reader *reader, phl_error *error)
 {
     struct parse *parse = reader->state;
-    phl_status status = PHL_OK;
-    while (status == PHL_OK && !reader->pause) {
-        size_t length;
-        status = phl_lines_next(&parse->lines, &parse->line, &length, error);
-        if (status == PHL_OK && parse->line == NULL) {
-            reader->ended = true;
-            break;
-        }
-        if (status == PHL_OK && !is_blank_or_comment(parse->line, length)) {
-            status = read_tree(parse, parse->line, error);
-        }
-        if (status != PHL_OK) {
-            status = phl_reader_bad_tree(reader, status, error);
-        }
-    }
-    return status;
+    return phl_reader_lines(reader, &parse->lines, read_line, error);
 }
 
 /* A line that begins with a bracket, or with a class, a tab and a bracket. */

@@ -156,31 +156,19 @@ static void close_elastic(phl_reader *reader)
     phl_lines_clear(&parse->lines);
 }
 
+static phl_status read_line(void *state, const char *line, size_t length, phl_error *error)
+{
+    (void)length; /* a line ends with '\n' */
+    struct parse *parse = state;
+    size_t blank = strspn(line, " \t");
+    parse->line = line;
+    return line[blank] == '\n' ? PHL_OK : read_tree(parse, line + blank, error);
+}
+
 static phl_status read_elastic(phl_reader *reader, phl_error *error)
 {
     struct parse *parse = reader->state;
-    phl_status status = PHL_OK;
-    while (status == PHL_OK && !reader->pause) {
-        size_t length;
-        status = phl_lines_next(&parse->lines, &parse->line, &length, error);
-        if (status == PHL_OK && parse->line == NULL) {
-            reader->ended = true;
-            break;
-        }
-        if (status == PHL_OK) {
-            const char *at = parse->line;
-            while (*at == ' ' || *at == '\t') {
-                at++;
-            }
-            if (*at != '\n') {
-                status = read_tree(parse, at, error);
-            }
-        }
-        if (status != PHL_OK) {
-            status = phl_reader_bad_tree(reader, status, error);
-        }
-    }
-    return status;
+    return phl_reader_lines(reader, &parse->lines, read_line, error);
 }
 
 /* The first line that is not blank has `name(` at its start and `($)` somewhere. */

@@ -104,3 +104,25 @@ phl_status phl_reader_check_cancel(phl_reader *reader, phl_error *error)
     }
     return PHL_OK;
 }
+
+phl_status phl_reader_lines(phl_reader *reader, phl_lines *lines, phl_line_fn take,
+                            phl_error *error)
+{
+    phl_status status = PHL_OK;
+    while (status == PHL_OK && !reader->pause) {
+        const char *line;
+        size_t length;
+        status = phl_lines_next(lines, &line, &length, error);
+        if (status == PHL_OK && line == NULL) {
+            reader->ended = true;
+            break;
+        }
+        if (status == PHL_OK) {
+            status = take(reader->state, line, length, error);
+        }
+        if (status != PHL_OK) {
+            status = phl_reader_bad_tree(reader, status, error);
+        }
+    }
+    return status;
+}

@@ -10,6 +10,7 @@
 
 #include "forest/builder.h"
 #include "format/input.h"
+#include "format/lines.h"
 
 typedef struct phl_reader {
     const phl_read_options *options; /* caps resolved: no zeros */
@@ -39,6 +40,12 @@ phl_status phl_reader_end_tree(phl_reader *reader, phl_span class_name, double w
  * error->status): it is forgotten.  Returns PHL_OK if the reader is to pass over it and go on, else
  * the status to return. */
 phl_status phl_reader_bad_tree(phl_reader *reader, phl_status status, phl_error *error);
+
+/* Give the lines of the input to `take`, until the input ends or the block is full; what fails is a
+ * bad tree. */
+typedef phl_status (*phl_line_fn)(void *state, const char *line, size_t length, phl_error *error);
+phl_status phl_reader_lines(phl_reader *reader, phl_lines *lines, phl_line_fn take,
+                            phl_error *error);
 
 /* True now and then when the caller wants to stop; raises PHL_ERR_CANCELLED. Cheap. */
 phl_status phl_reader_check_cancel(phl_reader *reader, phl_error *error);

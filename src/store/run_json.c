@@ -12,32 +12,10 @@
 #include "model/run.h"
 #include "model/tensor.h"
 
-/* The writer carries its first failure along, so that each call need not be looked at. */
-struct writer {
-    phl_text text;
-    phl_status status;
-    phl_error *error;
-};
-
-static void put(struct writer *writer, const char *string)
-{
-    if (writer->status == PHL_OK) {
-        writer->status = phl_text_append_string(&writer->text, string, writer->error);
-    }
-}
-
-static void put_count(struct writer *writer, uint64_t number)
-{
-    if (writer->status == PHL_OK) {
-        writer->status = phl_text_append_format(&writer->text, writer->error, "%llu",
-                                                (unsigned long long)number);
-    }
-}
-
-static void put_name(struct writer *writer, const char *name)
+static void put_name(phl_text_writer *writer, const char *name)
 {
     if (name == NULL) {
-        put(writer, "null");
+        phl_text_put(writer, "null");
     } else if (writer->status == PHL_OK) {
         writer->status = phl_text_append_json(&writer->text, name, strlen(name), writer->error);
     }
@@ -45,11 +23,11 @@ static void put_name(struct writer *writer, const char *name)
 
 /* printf follows the program's locale, JSON does not: whatever stands between the digits is the
  * decimal point. */
-static void put_number(struct writer *writer, double number)
+static void put_number(phl_text_writer *writer, double number)
 {
     char digits[48], plain[48];
     if (!isfinite(number)) { /* no parameter is; JSON has no word for it */
-        put(writer, "null");
+        phl_text_put(writer, "null");
         return;
     }
     (void)snprintf(digits, sizeof digits, "%.15g", number);
@@ -67,17 +45,17 @@ static void put_number(struct writer *writer, double number)
         }
     }
     plain[used] = '\0';
-    put(writer, plain);
+    phl_text_put(writer, plain);
 }
 
 /* ---------------------------------------------------------------------------------------------
  * Tensors
  * ------------------------------------------------------------------------------------------- */
 
-static void put_element(struct writer *writer, const phl_tensor *tensor, size_t at)
+static void put_element(phl_text_writer *writer, const phl_tensor *tensor, size_t at)
 {
     if (tensor->dtype == PHL_INT32) {
-        put_count(writer, (uint64_t)((const int32_t *)tensor->data)[at]);
+        phl_text_put_number(writer, (uint64_t)((const int32_t *)tensor->data)[at]);
     } else {
         put_number(writer, ((const double *)tensor->data)[at]);
     }
@@ -85,7 +63,7 @@ static void put_element(struct writer *writer, const phl_tensor *tensor, size_t 
 
 /* Lists in lists, one for each axis: every list along the last axis begins those that it is the
  * first element of, and ends those that it is the last of. */
-static void put_lists(struct writer *writer, const phl_tensor *tensor)
+static void put_lists(phl_text_writer *writer, const phl_tensor *tensor)
 {
     size_t last = tensor->n_axes - 1, rows = 1;
     for (size_t a = 0; a < last; a++) {
@@ -103,68 +81,68 @@ static void put_lists(struct writer *writer, const phl_tensor *tensor)
             begun += first;
             ended += end;
         }
-        put(writer, r > 0 ? "," : "");
+        phl_text_put(writer, r > 0 ? "," : "");
         for (size_t i = 0; i <= begun; i++) {
-            put(writer, "[");
+            phl_text_put(writer, "[");
         }
         for (size_t c = 0; c < tensor->shape[last]; c++) {
-            put(writer, c > 0 ? "," : "");
+            phl_text_put(writer, c > 0 ? "," : "");
             put_element(writer, tensor, at + c * tensor->strides[last]);
         }
         for (size_t i = 0; i <= ended; i++) {
-            put(writer, "]");
+            phl_text_put(writer, "]");
         }
     }
 }
 
 /* The last column belongs to the unseen symbol. */
-static void put_emission(struct writer *writer, const phl_tensor *tensor)
+static void put_emission(phl_text_writer *writer, const phl_tensor *tensor)
 {
     phl_tensor labels = *tensor, unseen = *tensor;
     labels.shape[1]--;
     unseen.n_axes = 1;
     unseen.data = (const double *)tensor->data + labels.shape[1] * tensor->strides[1];
     put_lists(writer, &labels);
-    put(writer, ",\n\"unseen\":");
+    phl_text_put(writer, ",\n\"unseen\":");
     put_lists(writer, &unseen);
 }
 
 /* With as many axes as there are active slots, lists in lists would be hard to read back. */
-static void put_core(struct writer *writer, const phl_tensor *tensor)
+static void put_core(phl_text_writer *writer, const phl_tensor *tensor)
 {
     phl_tensor flat = *tensor;
     flat.n_axes = flat.shape[0] = flat.strides[0] = 1;
-    put(writer, "{\"shape\":[");
+    phl_text_put(writer, "{\"shape\":[");
     for (size_t a = 0; a < tensor->n_axes; a++) {
-        put(writer, a > 0 ? "," : "");
-        put_count(writer, tensor->shape[a]);
+        phl_text_put(writer, a > 0 ? "," : "");
+        phl_text_put_number(writer, tensor->shape[a]);
         flat.shape[0] *= tensor->shape[a];
     }
-    put(writer, "],\"data\":");
+    phl_text_put(writer, "],\"data\":");
     put_lists(writer, &flat);
-    put(writer, "}");
+    phl_text_put(writer, "}");
 }
 
 /* Active slots: their partitions, or mode matrices when soft. */
-static void put_axes(struct writer *writer, const phl_params *params)
+static void put_axes(phl_text_writer *writer, const phl_params *params)
 {
     phl_tensor tensor;
     bool any = false;
-    put(writer, params->soft ? ",\n\"mode\":[" : ",\n\"partition\":[");
+    phl_text_put(writer, params->soft ? ",\n\"mode\":[" : ",\n\"partition\":[");
     for (size_t i = 0; phl_tensor_of(params, i, &tensor); i++) {
         if (tensor.slot > 0) {
-            put(writer, any ? ",{\"slot\":" : "{\"slot\":");
-            put_count(writer, tensor.slot);
-            put(writer, params->soft ? ",\"matrix\":" : ",\"blocks\":");
+            phl_text_put(writer, any ? ",{\"slot\":" : "{\"slot\":");
+            phl_text_put_number(writer, tensor.slot);
+            phl_text_put(writer, params->soft ? ",\"matrix\":" : ",\"blocks\":");
             put_lists(writer, &tensor);
-            put(writer, "}");
+            phl_text_put(writer, "}");
             any = true;
         }
     }
-    put(writer, "]");
+    phl_text_put(writer, "]");
 }
 
-static void put_tensor(struct writer *writer, const phl_params *params, const phl_tensor *tensor)
+static void put_tensor(phl_text_writer *writer, const phl_params *params, const phl_tensor *tensor)
 {
     bool core = strcmp(tensor->name, "core") == 0;
     if (tensor->slot > 0) {
@@ -173,9 +151,9 @@ static void put_tensor(struct writer *writer, const phl_params *params, const ph
     if (core) {
         put_axes(writer, params);
     }
-    put(writer, ",\n\"");
-    put(writer, tensor->name);
-    put(writer, "\":");
+    phl_text_put(writer, ",\n\"");
+    phl_text_put(writer, tensor->name);
+    phl_text_put(writer, "\":");
     if (core) {
         put_core(writer, tensor);
     } else if (strcmp(tensor->name, "emission") == 0) {
@@ -189,48 +167,48 @@ static void put_tensor(struct writer *writer, const phl_params *params, const ph
  * The run
  * ------------------------------------------------------------------------------------------- */
 
-static void put_draw(struct writer *writer, const phl_draw *draw)
+static void put_draw(phl_text_writer *writer, const phl_draw *draw)
 {
     phl_tensor tensor;
-    put(writer, "{\"chain\":");
-    put_count(writer, draw->chain);
-    put(writer, ",\"iteration\":");
-    put_count(writer, draw->iteration);
+    phl_text_put(writer, "{\"chain\":");
+    phl_text_put_number(writer, draw->chain);
+    phl_text_put(writer, ",\"iteration\":");
+    phl_text_put_number(writer, draw->iteration);
     for (size_t i = 0; phl_tensor_of(draw->params, i, &tensor); i++) {
         put_tensor(writer, draw->params, &tensor);
     }
-    put(writer, "}");
+    phl_text_put(writer, "}");
 }
 
 phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error)
 {
-    struct writer writer = {{NULL, 0, 0}, PHL_OK, error};
-    put(&writer, "{\"format\":1,\"model\":");
+    phl_text_writer writer = {{NULL, 0, 0}, PHL_OK, error};
+    phl_text_put(&writer, "{\"format\":1,\"model\":");
     put_name(&writer, phl_kind_name(run->kind));
-    put(&writer, ",\"states\":");
-    put_count(&writer, run->states);
-    put(&writer, ",\"slots\":");
-    put_count(&writer, run->slots);
-    put(&writer, ",\n\"labels\":[");
+    phl_text_put(&writer, ",\"states\":");
+    phl_text_put_number(&writer, run->states);
+    phl_text_put(&writer, ",\"slots\":");
+    phl_text_put_number(&writer, run->slots);
+    phl_text_put(&writer, ",\n\"labels\":[");
     for (size_t i = 0; i < run->labels.count; i++) {
-        put(&writer, i > 0 ? "," : "");
+        phl_text_put(&writer, i > 0 ? "," : "");
         put_name(&writer, phl_alphabet_name(&run->labels, i));
     }
-    put(&writer, "],\n\"classes\":[");
+    phl_text_put(&writer, "],\n\"classes\":[");
     for (size_t i = 0; i < run->n_models; i++) {
         const phl_model *model = &run->models[i];
-        put(&writer, i > 0 ? ",\n{\"class\":" : "\n{\"class\":");
+        phl_text_put(&writer, i > 0 ? ",\n{\"class\":" : "\n{\"class\":");
         put_name(&writer, phl_run_class_name(run, i));
-        put(&writer, ",\"trees\":");
-        put_count(&writer, model->trees);
-        put(&writer, ",\"draws\":[");
+        phl_text_put(&writer, ",\"trees\":");
+        phl_text_put_number(&writer, model->trees);
+        phl_text_put(&writer, ",\"draws\":[");
         for (size_t d = 0; d < model->n_draws; d++) {
-            put(&writer, d > 0 ? ",\n" : "\n");
+            phl_text_put(&writer, d > 0 ? ",\n" : "\n");
             put_draw(&writer, &model->draws[d]);
         }
-        put(&writer, "]}");
+        phl_text_put(&writer, "]}");
     }
-    put(&writer, "]}\n");
+    phl_text_put(&writer, "]}\n");
     if (writer.status == PHL_OK) { /* terminated, for those who take it as a string */
         writer.status = phl_text_append(&writer.text, "", 1, error);
     }

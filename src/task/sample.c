@@ -194,11 +194,26 @@ struct sampling {
     uint64_t rejected; /* shapes thrown away */
 };
 
+/* What was copied, if status is fine; the copy is used up. */
+static phl_status give(const struct sampling *work, phl_copy *copy, phl_status status,
+                       phl_error *error)
+{
+    phl_forest *made = NULL;
+    if (status == PHL_OK) {
+        status = phl_copy_finish(copy, &made, error);
+    }
+    if (status == PHL_OK) {
+        status = work->each(made, work->use.context, error);
+    }
+    phl_forest_free(made);
+    phl_copy_clear(copy);
+    return status;
+}
+
 /* The block with the labels drawn for each of its portions. */
 static phl_status give_relabelled(struct sampling *work, const phl_use_portions *portions,
                                   const struct labels *drawn, phl_error *error)
 {
-    phl_forest *made = NULL;
     phl_copy copy;
     phl_status status =
         phl_copy_begin_relabelled(&copy, work->use.block, &work->use.run->labels, error);
@@ -207,15 +222,7 @@ static phl_status give_relabelled(struct sampling *work, const phl_use_portions 
         status =
             phl_copy_add_relabelled(&copy, t, own->labels + own->first[portions->place[t]], error);
     }
-    if (status == PHL_OK) {
-        status = phl_copy_finish(&copy, &made, error);
-    }
-    if (status == PHL_OK) {
-        status = work->each(made, work->use.context, error);
-    }
-    phl_forest_free(made);
-    phl_copy_clear(&copy);
-    return status;
+    return give(work, &copy, status, error);
 }
 
 static phl_status sample_portions(struct sampling *work, const phl_use_portions *portions,
@@ -438,7 +445,6 @@ static phl_status give_grown(struct sampling *work, const phl_model *model,
                            .seed = work->options->seed,
                            .first_ordinal = first_ordinal,
                            .shapes = shapes};
-    phl_forest *made = NULL;
     phl_copy copy = {0};
     phl_status status = draw_labels(&drawn, error);
     if (status == PHL_OK) {
@@ -447,14 +453,7 @@ static phl_status give_grown(struct sampling *work, const phl_model *model,
     for (size_t t = 0; status == PHL_OK && t < shapes->n_trees; t++) {
         status = phl_copy_add_relabelled(&copy, t, drawn.labels + drawn.first[t], error);
     }
-    if (status == PHL_OK) {
-        status = phl_copy_finish(&copy, &made, error);
-    }
-    if (status == PHL_OK) {
-        status = work->each(made, work->use.context, error);
-    }
-    phl_forest_free(made);
-    phl_copy_clear(&copy);
+    status = give(work, &copy, status, error);
     clear_labels(&drawn);
     return status;
 }

@@ -125,63 +125,42 @@ static phl_train_options recorded(const phl_train_options *options)
  * Writing
  * ------------------------------------------------------------------------------------------- */
 
-/* The text carries its first failure along, so that each call need not be looked at. */
-struct writer {
-    phl_text text;
-    phl_status status;
-    phl_error *error;
-};
-
-static void put(struct writer *writer, const char *string)
+static void put_name(phl_text_writer *writer, const char *name)
 {
-    if (writer->status == PHL_OK) {
-        writer->status = phl_text_append_string(&writer->text, string, writer->error);
-    }
+    phl_text_put(writer, writer->text.length == 0 ? "{\"" : ",\"");
+    phl_text_put(writer, name);
+    phl_text_put(writer, "\":");
 }
 
-static void put_name(struct writer *writer, const char *name)
-{
-    put(writer, writer->text.length == 0 ? "{\"" : ",\"");
-    put(writer, name);
-    put(writer, "\":");
-}
-
-static void put_number(struct writer *writer, uint64_t number)
-{
-    char digits[32];
-    (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
-    put(writer, digits);
-}
-
-static void put_real(struct writer *writer, double number)
+static void put_real(phl_text_writer *writer, double number)
 {
     char digits[32];
     phl_text_of_double(number, digits);
-    put(writer, digits);
+    phl_text_put(writer, digits);
 }
 
-static void put_word(struct writer *writer, const char *name, const char *word)
+static void put_word(phl_text_writer *writer, const char *name, const char *word)
 {
     put_name(writer, name);
-    put(writer, "\"");
-    put(writer, word);
-    put(writer, "\"");
+    phl_text_put(writer, "\"");
+    phl_text_put(writer, word);
+    phl_text_put(writer, "\"");
 }
 
-static void put_count(struct writer *writer, const char *name, uint64_t number)
+static void put_count(phl_text_writer *writer, const char *name, uint64_t number)
 {
     put_name(writer, name);
-    put_number(writer, number);
+    phl_text_put_number(writer, number);
 }
 
-static void put_truth(struct writer *writer, const char *name, bool truth)
+static void put_truth(phl_text_writer *writer, const char *name, bool truth)
 {
     put_name(writer, name);
-    put(writer, truth ? "true" : "false");
+    phl_text_put(writer, truth ? "true" : "false");
 }
 
-static void put_fields(struct writer *writer, const phl_train_options *options, const field *fields,
-                       size_t n)
+static void put_fields(phl_text_writer *writer, const phl_train_options *options,
+                       const field *fields, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const void *member = (const char *)options + fields[i].offset;
@@ -206,30 +185,30 @@ static void put_fields(struct writer *writer, const phl_train_options *options, 
     }
 }
 
-static void put_gibbs(struct writer *writer, const phl_train_options *options)
+static void put_gibbs(phl_text_writer *writer, const phl_train_options *options)
 {
     put_word(writer, "sampler", samplers[options->sampler == PHL_SAMPLER_PAPER]);
     put_word(writer, "clustering", clusterings[options->soft]);
     put_fields(writer, options, chain_fields, LENGTH(chain_fields));
     put_name(writer, "anneal");
-    put(writer, "[");
+    phl_text_put(writer, "[");
     put_real(writer, options->anneal_start);
-    put(writer, ",");
-    put_number(writer, options->anneal_end);
-    put(writer, "]");
+    phl_text_put(writer, ",");
+    phl_text_put_number(writer, options->anneal_end);
+    phl_text_put(writer, "]");
     put_fields(writer, options, gibbs_fields, LENGTH(gibbs_fields));
     if (options->sizes != NULL) {
         put_name(writer, "k");
-        put(writer, "[");
+        phl_text_put(writer, "[");
         for (size_t i = 0; i < options->n_sizes; i++) {
-            put(writer, i > 0 ? "," : "");
-            put_number(writer, options->sizes[i]);
+            phl_text_put(writer, i > 0 ? "," : "");
+            phl_text_put_number(writer, options->sizes[i]);
         }
-        put(writer, "]");
+        phl_text_put(writer, "]");
     }
 }
 
-static void put_config(struct writer *writer, const phl_train_options *options,
+static void put_config(phl_text_writer *writer, const phl_train_options *options,
                        const size_t *earlier, size_t n_earlier, uint32_t slots)
 {
     bool em = options->learner == PHL_LEARNER_EM;
@@ -243,17 +222,17 @@ static void put_config(struct writer *writer, const phl_train_options *options,
     if (n_earlier > 0) {
         put_name(writer, "earlier");
         for (size_t i = 0; i < n_earlier; i++) {
-            put(writer, i > 0 ? "," : "[");
-            put_number(writer, earlier[i]);
+            phl_text_put(writer, i > 0 ? "," : "[");
+            phl_text_put_number(writer, earlier[i]);
         }
-        put(writer, "]");
+        phl_text_put(writer, "]");
     }
     if (em) {
         put_fields(writer, options, em_fields, LENGTH(em_fields));
     } else {
         put_gibbs(writer, options);
     }
-    put(writer, "}");
+    phl_text_put(writer, "}");
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -461,7 +440,7 @@ phl_status phl_train_config_record(const phl_train_options *options, const size_
                                    size_t n_earlier, phl_run *run, phl_error *error)
 {
     phl_train_options kept = recorded(options);
-    struct writer writer = {{NULL, 0, 0}, PHL_OK, error};
+    phl_text_writer writer = {{NULL, 0, 0}, PHL_OK, error};
     char seed[32];
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)kept.seed);
     put_config(&writer, &kept, earlier, n_earlier, run->slots);
