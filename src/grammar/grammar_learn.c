@@ -1,0 +1,698 @@
+/* grammar_learn.c - learning a tree grammar; see grammar_learn.h. */
+#include "grammar/grammar_learn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/numeric.h"
+#include "base/parallel.h"
+#include "forest/forest_cut.h"
+#include "grammar/annotations.h"
+
+enum { HOLD = 10, CLASS_STEPS = 2, FINAL_STEPS = 3, HIDDEN_STEPS = 6 };
+
+#define LEAST_COUNT 10.0
+#define NOISE 0.2
+
+/* The trees of one class. */
+struct piece {
+    phl_forest *forest;
+    phl_lists *lists;
+    double *train, *all; /* weights of roots: without and with those held out */
+};
+
+struct learner {
+    const phl_learn_data *data;
+    const phl_learn_options *options;
+    phl_lists *lists; /* of all trees */
+    double *train;
+    bool *is_held; /* [trees] */
+    bool hidden;   /* some labels are unknown */
+    struct piece *pieces;
+    phl_forest *held_forest;
+    phl_lists *held_lists;
+    size_t n_held;
+    uint32_t *held;
+    int32_t *held_class;
+    double *held_weight, *log_prior;
+    double unseen; /* counts of labels that occur once */
+
+    uint32_t *sizes; /* at hand */
+    phl_rule_counts *counts;
+    double log_likelihood;
+    phl_smoothing smoothing;
+    phl_learn_step step;
+};
+
+/* ---------------------------------------------------------------------------------------------
+ * Temperature
+ * ------------------------------------------------------------------------------------------- */
+
+double phl_grammar_posterior(const double *score, const int32_t *class_of, const double *weight,
+                             size_t n, const double *log_prior, size_t n_classes,
+                             double temperature)
+{
+    double sum = 0.0, total = 0.0;
+    for (size_t t = 0; t < n; t++) {
+        const double *row = score + t * n_classes;
+        double most = -INFINITY, all = 0.0, w = weight == NULL ? 1.0 : weight[t];
+        for (size_t c = 0; c < n_classes; c++) {
+            double value = log_prior[c] + row[c] / temperature;
+            most = value > most ? value : most;
+        }
+        for (size_t c = 0; c < n_classes; c++) {
+            all += exp(log_prior[c] + row[c] / temperature - most);
+        }
+        size_t own = (size_t)class_of[t];
+        sum += w * (log_prior[own] + row[own] / temperature - most - log(all));
+        total += w;
+    }
+    return total > 0.0 ? sum / total : 0.0;
+}
+
+double phl_grammar_temperature(const double *score, const int32_t *class_of, const double *weight,
+                               size_t n, const double *log_prior, size_t n_classes, double *best)
+{
+    double found = 1.0, most = -INFINITY;
+    for (int i = -8; i <= 48; i++) { /* 0.5 to 64, in steps of 9 % */
+        double temperature = exp2((double)i / 8.0);
+        double value =
+            phl_grammar_posterior(score, class_of, weight, n, log_prior, n_classes, temperature);
+        if (value > most) {
+            most = value;
+            found = temperature;
+        }
+    }
+    if (best != NULL) {
+        *best = most;
+    }
+    return found;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Preparing
+ * ------------------------------------------------------------------------------------------- */
+
+static int32_t class_of(const struct learner *l, size_t tree)
+{
+    return l->data->class_of == NULL ? 0 : l->data->class_of[tree];
+}
+
+/* Every tenth tree of each class, as long as the class keeps some. */
+static phl_status hold_out(struct learner *l, phl_error *error)
+{
+    const phl_forest *forest = l->data->forest;
+    size_t *seen = phl_alloc_zero(l->data->n_classes, sizeof *seen, error);
+    l->is_held = phl_alloc_zero(forest->n_trees, sizeof *l->is_held, error);
+    l->held = phl_alloc(forest->n_trees, sizeof *l->held, error);
+    l->held_class = phl_alloc(forest->n_trees, sizeof *l->held_class, error);
+    l->held_weight = phl_alloc(forest->n_trees, sizeof *l->held_weight, error);
+    l->log_prior = phl_alloc_zero(l->data->n_classes, sizeof *l->log_prior, error);
+    if (seen == NULL || l->is_held == NULL || l->held == NULL || l->held_class == NULL ||
+        l->held_weight == NULL || l->log_prior == NULL) {
+        phl_free(seen);
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t t = 0; t < forest->n_trees; t++) {
+        int32_t c = class_of(l, t);
+        double weight = forest->tree_weight == NULL ? 1.0 : forest->tree_weight[t];
+        l->log_prior[c] += weight;
+        if (seen[c]++ % HOLD == HOLD - 1) {
+            l->is_held[t] = true;
+            l->held[l->n_held] = (uint32_t)t;
+            l->held_class[l->n_held] = c;
+            l->held_weight[l->n_held++] = weight;
+        }
+    }
+    for (size_t c = 0; c < l->data->n_classes; c++) {
+        l->log_prior[c] = log(l->log_prior[c]);
+    }
+    phl_free(seen);
+    return PHL_OK;
+}
+
+static phl_status make_lists(const struct learner *l, const phl_forest *forest, phl_lists **lists,
+                             phl_error *error)
+{
+    return phl_lists_create(forest, l->data->symbol_of, l->data->labels, l->options->pair, lists,
+                            error);
+}
+
+/* Weights of the trees of a piece: without and with those held out. */
+static phl_status weigh(const struct learner *l, const phl_forest *forest, const phl_lists *lists,
+                        const size_t *trees, size_t n, double **train, double **all,
+                        phl_error *error)
+{
+    *train = phl_alloc_zero(lists->n, sizeof **train, error);
+    *all = phl_alloc_zero(lists->n, sizeof **all, error);
+    if (*train == NULL || *all == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t tree = trees == NULL ? i : trees[i];
+        double weight = forest->tree_weight == NULL ? 1.0 : forest->tree_weight[i];
+        (*all)[lists->root[i]] += weight;
+        (*train)[lists->root[i]] += l->is_held[tree] ? 0.0 : weight;
+    }
+    return PHL_OK;
+}
+
+static phl_status make_pieces(struct learner *l, phl_error *error)
+{
+    const phl_forest *forest = l->data->forest;
+    phl_forest_cutter cutter = {0};
+    size_t *trees = phl_alloc(forest->n_trees, sizeof *trees, error);
+    l->pieces = phl_alloc_zero(l->data->n_classes, sizeof *l->pieces, error);
+    phl_status status = trees == NULL || l->pieces == NULL
+                            ? PHL_ERR_MEMORY
+                            : phl_forest_cut_begin(&cutter, forest, error);
+    for (size_t c = 0; status == PHL_OK && c < l->data->n_classes; c++) {
+        struct piece *piece = &l->pieces[c];
+        size_t n = 0;
+        for (size_t t = 0; t < forest->n_trees; t++) {
+            if (class_of(l, t) == (int32_t)c) {
+                trees[n++] = t;
+            }
+        }
+        status = phl_forest_cut(&cutter, trees, n, &piece->forest, error);
+        if (status == PHL_OK) {
+            status = make_lists(l, piece->forest, &piece->lists, error);
+        }
+        if (status == PHL_OK) {
+            status = weigh(l, piece->forest, piece->lists, trees, n, &piece->train, &piece->all,
+                           error);
+        }
+    }
+    size_t n = 0;
+    for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
+        if (l->is_held[t]) {
+            trees[n++] = t;
+        }
+    }
+    if (status == PHL_OK) {
+        status = phl_forest_cut(&cutter, trees, n, &l->held_forest, error);
+    }
+    if (status == PHL_OK) {
+        status = make_lists(l, l->held_forest, &l->held_lists, error);
+    }
+    phl_forest_cut_end(&cutter);
+    phl_free(trees);
+    return status;
+}
+
+/* The weight of nodes whose label occurs nowhere else: what a new label is likely to be. */
+static phl_status count_unseen(struct learner *l, phl_error *error)
+{
+    const phl_forest *forest = l->data->forest;
+    int64_t *times = phl_alloc_zero(forest->labels.count, sizeof *times, error);
+    if (times == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t s = 0; s < forest->n_subtrees; s++) {
+        if (forest->label[s] >= 0) {
+            times[forest->label[s]] += forest->multiplicity[s];
+        } else {
+            l->hidden = true;
+        }
+    }
+    for (size_t i = 0; i < forest->labels.count; i++) {
+        l->unseen += times[i] == 1;
+    }
+    phl_free(times);
+    return PHL_OK;
+}
+
+static phl_status prepare(struct learner *l, phl_error *error)
+{
+    double *all = NULL;
+    phl_status status = hold_out(l, error);
+    if (status == PHL_OK) {
+        status = make_lists(l, l->data->forest, &l->lists, error);
+    }
+    if (status == PHL_OK) {
+        status = weigh(l, l->data->forest, l->lists, NULL, l->data->forest->n_trees, &l->train,
+                       &all, error);
+    }
+    phl_free(all);
+    if (status == PHL_OK) {
+        status = make_pieces(l, error);
+    }
+    if (status == PHL_OK) {
+        status = count_unseen(l, error);
+    }
+    return status;
+}
+
+static void release(struct learner *l)
+{
+    for (size_t c = 0; l->pieces != NULL && c < l->data->n_classes; c++) {
+        phl_lists_free(l->pieces[c].lists);
+        phl_forest_free(l->pieces[c].forest);
+        phl_free(l->pieces[c].train);
+        phl_free(l->pieces[c].all);
+    }
+    phl_free(l->pieces);
+    phl_lists_free(l->lists);
+    phl_lists_free(l->held_lists);
+    phl_forest_free(l->held_forest);
+    phl_free(l->train);
+    phl_free(l->is_held);
+    phl_free(l->held);
+    phl_free(l->held_class);
+    phl_free(l->held_weight);
+    phl_free(l->log_prior);
+    phl_rule_counts_free(l->counts);
+    phl_free(l->sizes);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * EM on all trees together
+ * ------------------------------------------------------------------------------------------- */
+
+static phl_status tell(struct learner *l, phl_error *error)
+{
+    l->step.step++;
+    l->step.log_likelihood = l->log_likelihood;
+    return l->options->watch == NULL || l->options->watch(&l->step, l->options->context)
+               ? PHL_OK
+               : phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
+}
+
+static double total_log_likelihood(const phl_inside *inside, const double *root_weight)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < inside->lists->n; i++) {
+        if (root_weight[i] > 0.0) {
+            sum += root_weight[i] * inside->log_scale[i];
+        }
+    }
+    return sum;
+}
+
+/* Expected counts under a table: what the counts had is replaced. */
+static phl_status expect(const phl_lists *lists, const phl_rule_table *table,
+                         const double *root_weight, phl_rule_counts *counts,
+                         double *log_likelihood, phl_error *error)
+{
+    phl_inside *inside = NULL;
+    phl_status status = phl_inside_create(lists, table, &inside, error);
+    if (status == PHL_OK) {
+        phl_inside_run(inside);
+        *log_likelihood = total_log_likelihood(inside, root_weight);
+        memset(counts->n, 0, counts->blocks.first[lists->rules.rules.n] * sizeof *counts->n);
+        status = phl_inside_count(inside, root_weight, counts->n, error);
+    }
+    if (status == PHL_OK) {
+        phl_rule_counts_sum(counts);
+    }
+    phl_inside_free(inside);
+    return status;
+}
+
+static phl_status run_em(struct learner *l, size_t iterations, phl_error *error)
+{
+    phl_rule_table *table = NULL;
+    phl_status status = phl_rule_table_create(&l->lists->rules, l->sizes, &table, error);
+    for (size_t i = 0; status == PHL_OK && i < iterations; i++) {
+        status = phl_rule_table_fill(table, l->counts, NULL, &l->smoothing, error);
+        if (status == PHL_OK) {
+            status = expect(l->lists, table, l->train, l->counts, &l->log_likelihood, error);
+        }
+        if (status == PHL_OK) {
+            status = tell(l, error);
+        }
+    }
+    phl_rule_table_free(table);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * EM on each class
+ * ------------------------------------------------------------------------------------------- */
+
+/* What one parallel loop over classes does. */
+struct class_step {
+    const struct learner *l;
+    phl_grammar *grammar;
+    bool pooled; /* tables of all classes together, else those of the class */
+    bool all;    /* trees, held out or not */
+};
+
+static phl_status step_class(size_t chunk, size_t begin, size_t end, int worker, void *context,
+                             phl_error *error)
+{
+    (void)chunk;
+    (void)worker;
+    const struct class_step *step = context;
+    const struct learner *l = step->l;
+    phl_status status = PHL_OK;
+    for (size_t c = begin; status == PHL_OK && c < end; c++) {
+        const struct piece *piece = &l->pieces[c];
+        phl_grammar_class *own = &step->grammar->classes[c];
+        phl_rule_table *table = NULL;
+        status = phl_rule_table_create(&own->rules, step->grammar->sizes, &table, error);
+        if (status == PHL_OK) {
+            status = step->pooled
+                         ? phl_rule_table_fill(table, l->counts, NULL, &l->smoothing, error)
+                         : phl_grammar_fill(step->grammar, c, table, error);
+        }
+        if (status == PHL_OK) {
+            status = expect(piece->lists, table, step->all ? piece->all : piece->train,
+                            own->counts, &own->log_likelihood, error);
+        }
+        phl_rule_table_free(table);
+    }
+    return status;
+}
+
+static phl_status step_classes(const struct learner *l, phl_grammar *grammar, bool pooled,
+                               bool all, phl_error *error)
+{
+    struct class_step step = {l, grammar, pooled, all};
+    phl_status status = phl_parallel_chunks(grammar->n_classes, 1, l->options->threads, step_class,
+                                            &step, NULL, NULL, error);
+    return status == PHL_OK ? phl_grammar_complete(grammar, error) : status;
+}
+
+/* A grammar with the annotations at hand. */
+static phl_status make_grammar(const struct learner *l, phl_grammar **grammar, phl_error *error)
+{
+    size_t n_classes = l->data->n_classes;
+    uint32_t labels = l->data->labels, number;
+    phl_grammar *made = NULL;
+    phl_status status =
+        phl_grammar_create(l->options->pair, labels, n_classes, &made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    memcpy(made->sizes, l->sizes, ((size_t)labels + PHL_SYMBOLS) * sizeof *made->sizes);
+    made->smoothing = l->smoothing;
+    for (size_t c = 0; status == PHL_OK && c < n_classes; c++) {
+        phl_grammar_class *own = &made->classes[c];
+        const phl_triples *rules = &l->pieces[c].lists->rules.rules;
+        for (size_t r = 0; status == PHL_OK && r < rules->n; r++) {
+            status = phl_rules_add(&own->rules, rules->items[r], &number, error);
+        }
+        if (status == PHL_OK) {
+            status = phl_rule_counts_create(&own->rules, made->sizes, &own->counts, error);
+        }
+        if (status == PHL_OK) {
+            own->counts->unseen = l->unseen / (double)n_classes;
+        }
+    }
+    if (status == PHL_OK) {
+        status = step_classes(l, made, true, false, error);
+    }
+    if (status != PHL_OK) {
+        phl_grammar_free(made);
+        return status;
+    }
+    *grammar = made;
+    return PHL_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Judging by the trees held out
+ * ------------------------------------------------------------------------------------------- */
+
+struct scoring {
+    const struct learner *l;
+    const phl_grammar *grammar;
+    double *by_class; /* [classes][held] */
+};
+
+static phl_status score_class(size_t chunk, size_t begin, size_t end, int worker, void *context,
+                              phl_error *error)
+{
+    (void)chunk;
+    (void)worker;
+    const struct scoring *s = context;
+    phl_status status = PHL_OK;
+    for (size_t c = begin; status == PHL_OK && c < end; c++) {
+        status = phl_grammar_score(s->grammar, c, s->l->held_lists,
+                                   s->by_class + c * s->l->n_held, error);
+    }
+    return status;
+}
+
+/* score [held][classes]; the figure that is compared. */
+static phl_status judge(const struct learner *l, const phl_grammar *grammar, double *score,
+                        double *figure, phl_error *error)
+{
+    size_t n = l->n_held, n_classes = l->data->n_classes;
+    struct scoring scoring = {l, grammar, phl_alloc(n * n_classes, sizeof(double), error)};
+    phl_status status = scoring.by_class == NULL
+                            ? PHL_ERR_MEMORY
+                            : phl_parallel_chunks(n_classes, 1, l->options->threads, score_class,
+                                                  &scoring, NULL, NULL, error);
+    double sum = 0.0, total = 0.0;
+    for (size_t t = 0; status == PHL_OK && t < n; t++) {
+        for (size_t c = 0; c < n_classes; c++) {
+            score[t * n_classes + c] = scoring.by_class[c * n + t];
+        }
+        sum += l->held_weight[t] * score[t * n_classes];
+        total += l->held_weight[t];
+    }
+    phl_free(scoring.by_class);
+    if (status == PHL_OK && n_classes > 1) {
+        (void)phl_grammar_temperature(score, l->held_class, l->held_weight, n, l->log_prior,
+                                      n_classes, figure);
+    } else if (status == PHL_OK) {
+        *figure = total > 0.0 ? sum / total : 0.0;
+    }
+    return status;
+}
+
+static const double label_strengths[] = {1.0, 2.0, 5.0, 10.0, 20.0, 40.0};
+static const double state_strengths[] = {1.0, 5.0, 20.0, 80.0};
+static const double annotation_strengths[] = {0.5, 1.0, 5.0, 20.0};
+static const double shares[] = {0.0, 0.4, 0.8, 0.95};
+
+/* Set one number of the smoothing to the value of a list that is best on the trees held out. */
+static phl_status choose(struct learner *l, phl_grammar *grammar, double *number,
+                         const double *values, size_t n, double *score, double *figure,
+                         phl_error *error)
+{
+    double best = *number;
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        double found = 0.0;
+        *number = values[i];
+        status = phl_grammar_complete(grammar, error);
+        if (status == PHL_OK) {
+            status = judge(l, grammar, score, &found, error);
+        }
+        if (status == PHL_OK && found > *figure) {
+            *figure = found;
+            best = values[i];
+        }
+    }
+    *number = best;
+    return status == PHL_OK ? phl_grammar_complete(grammar, error) : status;
+}
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* How the grammar is smoothed and shared: chosen with one and with two annotations; what is shared
+ * with more, too. */
+static phl_status choose_smoothing(struct learner *l, phl_grammar *grammar, double *score,
+                                   double *figure, phl_error *error)
+{
+    phl_smoothing *smoothing = &grammar->smoothing;
+    uint32_t stage = l->step.stage;
+    phl_status status = judge(l, grammar, score, figure, error);
+    if (status == PHL_OK && stage == 0) {
+        status = choose(l, grammar, &smoothing->label, label_strengths, COUNT(label_strengths),
+                        score, figure, error);
+    }
+    if (status == PHL_OK && stage == 1) {
+        status = choose(l, grammar, &smoothing->state, state_strengths, COUNT(state_strengths),
+                        score, figure, error);
+    }
+    if (status == PHL_OK && stage == 1) {
+        status = choose(l, grammar, &smoothing->annotation, annotation_strengths,
+                        COUNT(annotation_strengths), score, figure, error);
+    }
+    if (status == PHL_OK && grammar->n_classes > 1) {
+        status = choose(l, grammar, &smoothing->share, shares, COUNT(shares), score, figure, error);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Stages
+ * ------------------------------------------------------------------------------------------- */
+
+static size_t count_states(const uint32_t *sizes, uint32_t labels)
+{
+    size_t sum = 0;
+    for (uint32_t x = 0; x < labels; x++) {
+        sum += sizes[x];
+    }
+    return sum;
+}
+
+static phl_status begin(struct learner *l, phl_error *error)
+{
+    size_t symbols = (size_t)l->data->labels + PHL_SYMBOLS;
+    l->sizes = phl_alloc(symbols, sizeof *l->sizes, error);
+    if (l->sizes == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t s = 0; s < symbols; s++) {
+        l->sizes[s] = 1;
+    }
+    l->step.states = l->data->labels;
+    phl_status status = phl_rule_counts_create(&l->lists->rules, l->sizes, &l->counts, error);
+    if (status == PHL_OK) {
+        l->counts->unseen = l->unseen;
+        phl_rule_counts_sum(l->counts);
+        status = run_em(l, l->hidden ? HIDDEN_STEPS : 1, error);
+    }
+    return status;
+}
+
+static void take(struct learner *l, uint32_t *sizes, phl_rule_counts *counts)
+{
+    phl_rule_counts_free(l->counts);
+    phl_free(l->sizes);
+    l->counts = counts;
+    l->sizes = sizes;
+    l->step.states = count_states(sizes, l->data->labels);
+}
+
+/* *done: nothing is left to split. */
+static phl_status split(struct learner *l, bool *done, phl_error *error)
+{
+    const phl_split_options split = {.least = LEAST_COUNT,
+                                     .noise = NOISE,
+                                     .most = l->options->most,
+                                     .seed = l->options->seed,
+                                     .stream = l->options->stream,
+                                     .iteration = l->step.stage};
+    uint32_t *sizes = NULL;
+    phl_rule_counts *counts = NULL;
+    size_t before = l->step.states;
+    phl_status status = phl_annotations_split(l->counts, &split, &sizes, &counts, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    take(l, sizes, counts);
+    *done = l->step.states == before;
+    return PHL_OK;
+}
+
+static phl_status merge(struct learner *l, phl_error *error)
+{
+    uint32_t *sizes = NULL;
+    phl_rule_counts *counts = NULL;
+    phl_status status = phl_annotations_merge(l->counts, &sizes, &counts, error);
+    if (status == PHL_OK && counts != NULL) {
+        take(l, sizes, counts);
+    }
+    return status;
+}
+
+/* The grammar of a stage, judged. */
+static phl_status finish_stage(struct learner *l, double *score, phl_grammar **grammar,
+                               double *figure, phl_error *error)
+{
+    phl_grammar *made = NULL;
+    phl_status status = make_grammar(l, &made, error);
+    for (int i = 1; status == PHL_OK && i < CLASS_STEPS && l->step.stage > 0; i++) {
+        status = step_classes(l, made, false, false, error);
+    }
+    if (status == PHL_OK) {
+        status = choose_smoothing(l, made, score, figure, error);
+    }
+    if (status != PHL_OK) {
+        phl_grammar_free(made);
+        return status;
+    }
+    l->smoothing = made->smoothing;
+    l->step.held_out = *figure;
+    *grammar = made;
+    return tell(l, error);
+}
+
+/* The best stage goes to *learned; its scores are those of the trees held out. */
+static phl_status run_stages(struct learner *l, phl_learned *learned, phl_error *error)
+{
+    size_t n_scores = l->n_held * l->data->n_classes;
+    double *score = phl_alloc(n_scores, sizeof *score, error), last = (double)NAN;
+    learned->held_score = phl_alloc(n_scores, sizeof *score, error);
+    phl_status status = score == NULL || learned->held_score == NULL ? PHL_ERR_MEMORY
+                                                                     : begin(l, error);
+    bool done = false;
+    while (status == PHL_OK && !done) {
+        phl_grammar *grammar = NULL;
+        double figure = 0.0;
+        status = finish_stage(l, score, &grammar, &figure, error);
+        if (status == PHL_OK && (learned->grammar == NULL || figure > learned->held_out)) {
+            phl_grammar_free(learned->grammar);
+            learned->grammar = grammar;
+            grammar = NULL;
+            learned->before = last;
+            learned->held_out = figure;
+            learned->stage = l->step.stage;
+            status = judge(l, learned->grammar, learned->held_score, &figure, error);
+        } else if (l->step.stage > learned->stage + 1) {
+            done = true; /* two stages without a gain */
+        }
+        last = figure;
+        phl_grammar_free(grammar);
+        if (status == PHL_OK && !done) {
+            status = split(l, &done, error);
+            l->step.stage++;
+        }
+        if (status == PHL_OK && !done) {
+            status = run_em(l, l->options->iterations, error);
+        }
+        if (status == PHL_OK && !done) {
+            status = merge(l, error);
+        }
+        if (status == PHL_OK && !done) {
+            status = run_em(l, 3, error);
+        }
+    }
+    phl_free(score);
+    return status;
+}
+
+phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options *options,
+                             phl_learned *learned, phl_error *error)
+{
+    struct learner l = {.data = data,
+                        .options = options,
+                        .smoothing = {5.0, 20.0, 5.0, data->n_classes > 1 ? 0.8 : 0.0},
+                        .step = {.held_out = (double)NAN}};
+    phl_learned made = {.before = (double)NAN};
+    phl_status status = prepare(&l, error);
+    if (status == PHL_OK) {
+        status = run_stages(&l, &made, error);
+    }
+    for (int i = 0; status == PHL_OK && i < FINAL_STEPS; i++) {
+        status = step_classes(&l, made.grammar, false, true, error);
+    }
+    if (status == PHL_OK) {
+        made.n_held = l.n_held;
+        made.held = l.held;
+        l.held = NULL;
+    }
+    release(&l);
+    if (status != PHL_OK) {
+        phl_learned_clear(&made);
+        return status;
+    }
+    *learned = made;
+    return PHL_OK;
+}
+
+void phl_learned_clear(phl_learned *learned)
+{
+    phl_grammar_free(learned->grammar);
+    phl_free(learned->held);
+    phl_free(learned->held_score);
+    memset(learned, 0, sizeof *learned);
+}
