@@ -198,7 +198,7 @@ def sample_ours(bench, trees, warmup, draws):
 # ---- both ------------------------------------------------------------------------------------------
 
 def log_likelihood(trees, pi, b, core):
-    """log p(labels) of all trees, one number a draw: the upward pass, each distinct subtree once."""
+    """log p(labels) of all trees, one number per draw: the upward pass, each distinct subtree once."""
     known = {}
 
     def block_sums(tree, slot):

@@ -1,5 +1,5 @@
 /* classes.h - what the programs of bench/ share: words of the command line, the time, and trees
- * read from files, one forest a class, prepared for inference.
+ * read from files, one forest per class, prepared for inference.
  */
 #ifndef PHL_BENCH_CLASSES_H
 #define PHL_BENCH_CLASSES_H

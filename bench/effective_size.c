@@ -1,7 +1,7 @@
 /* effective_size.c - effective_size COLUMNS <DRAWS: how much the draws of one chain are worth.
  *
- * Standard input holds a draw a line, so many numbers each.  Printed is a list of JSON objects, one
- * a column: mean, its Monte Carlo standard error, the effective sample size (bulk, and of the
+ * Standard input holds a draw per line, so many numbers each.  Printed is a list of JSON objects,
+ * one a column: mean, its Monte Carlo standard error, the effective sample size (bulk, and of the
  * mean).
  */
 #include <stdio.h>
@@ -23,7 +23,7 @@ static phl_status read_draws(size_t columns, double **draws, size_t *n, phl_erro
         }
     }
     if (status == PHL_OK && (used == 0 || used % columns != 0 || !feof(stdin))) {
-        status = phl_raise(error, PHL_ERR_SYNTAX, NULL, "expected %zu numbers a line", columns);
+        status = phl_raise(error, PHL_ERR_SYNTAX, NULL, "expected %zu numbers per line", columns);
     }
     *n = used / columns;
     return status;

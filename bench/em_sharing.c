@@ -1,7 +1,7 @@
 /* em_sharing.c - what sharing subtrees is worth to EM, or what repeating the trees costs it.
  *
  * One iteration of EM (upward pass, expected counts, new parameters) of the switching-parent model,
- * one model a class, on one thread, for two sides: the distinct subtrees, and a forest that keeps
+ * one model per class, on one thread, for two sides: the distinct subtrees, and a forest that keeps
  * every occurrence as a subtree of its own; with --repeat N the distinct subtrees, and those of
  * every tree N times.  The two sides take turns, from the same random start; printed is a line of
  * JSON with the shortest time of each and the largest difference between any two parameters after

@@ -1,9 +1,9 @@
 /* gibbs_phases.c - seconds an iteration of the blocked sampler takes, by its three parts.
  *
- * One chain of tf a class, on one thread.  Behind the warm-up every second iteration is run as a
+ * One chain of tf per class, on one thread.  After the warm-up every second iteration is run as a
  * whole (phl_gibbs_step), the others part by part with the clock read in between; the upward pass
  * that opens the first part is also timed alone.  Printed is a line of JSON: seconds of the
- * processor an iteration, summed over the classes, and the core and portions (state_counts.h) of
+ * processor per iteration, summed over the classes, and the core and portions (state_counts.h) of
  * the last iteration.
  */
 #include <stdio.h>

@@ -4,13 +4,13 @@ import subprocess
 
 
 def iteration(bench, path, *options, schedule=(40, 20)):
-    """tf, one chain a class: what gibbs_phases finds."""
+    """tf, one chain per class: what gibbs_phases finds."""
     iterations, warmup = (6, 4) if bench.quick else schedule
     return bench.json("gibbs_phases", "--iterations", iterations, "--warmup", warmup, *options, path)
 
 
 def settled(bench, path, *options):
-    """Seconds of an iteration behind the warm-up that `phloem train` has by default, mean of some chains: the
+    """Seconds of an iteration after the warm-up that `phloem train` has by default, mean of some chains: the
     number of blocks, and the time with it, differs from chain to chain."""
     seeds = (42,) if bench.quick else (42, 43, 44)
     return sum(iteration(bench, path, "--seed", seed, *options, schedule=(200, 100))["iteration_seconds"]

@@ -1,10 +1,10 @@
 /* plain.c - plain TRAIN TEST [OPTIONS]: train and classify as `phloem train -m tf --per-class
  * --chains 1 --threads 1` and `phloem classify` do, but node by node (plain.h).
  *
- * One model a class; for every tree of TEST and every class the likelihood, with the shape term, is
- * averaged over the draws kept.  Printed is a JSON object: sizes, accuracy, the log-joint of every
- * class after the last iteration, and seconds of the processor; with --phase also those of the
- * parts of an iteration.  With --trace FILE the figures of every iteration go to FILE.
+ * One model per class; for every tree of TEST and every class the likelihood, with the shape term,
+ * is averaged over the draws kept.  Printed is a JSON object: sizes, accuracy, the log-joint of
+ * every class after the last iteration, and seconds of the processor; with --phase also those of
+ * the parts of an iteration.  With --trace FILE the figures of every iteration go to FILE.
  */
 #include <getopt.h>
 #include <jansson.h>

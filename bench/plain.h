@@ -11,7 +11,7 @@
 #define PHL_BENCH_PLAIN_H
 
 #include "base/numeric.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "model/index.h"
 #include "model/params.h"
 

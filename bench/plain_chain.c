@@ -217,7 +217,7 @@ static size_t draw_cell(plain_chain *chain, size_t u)
             continue;
         }
         const double *m = chain->upward.message + child * (c + 1);
-        for (size_t i = n; i-- > 0;) { /* from behind: each entry makes room for its own */
+        for (size_t i = n; i-- > 0;) { /* from the end: each entry makes room for its own */
             double weight = weights[i];
             size_t offset = offsets[i];
             for (size_t z = axis->size; z-- > 0;) {

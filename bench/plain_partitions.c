@@ -419,7 +419,7 @@ double plain_partitions_score(const plain_chain *chain)
     return sum;
 }
 
-/* Every value of every slot in random order, a split or merge a slot, a few carries. */
+/* Every value of every slot in random order, one split or merge per slot, a few carries. */
 void plain_partitions_draw(plain_chain *chain)
 {
     uint32_t values = chain->params->states + 1;

@@ -75,7 +75,7 @@ def xml(bench):
     bench.compare("read XML, 20,000 files / xmlwf", [bench.helper("read_forest"), "."],
                   ["xmlwf", *files], 5, target=3, folder=folder)
     path = bench.path("one.xml")
-    texts = [text_of(os.path.join(folder, file)).split(b"\n", 1)[1]  # behind the declaration
+    texts = [text_of(os.path.join(folder, file)).split(b"\n", 1)[1]  # after the declaration
              for file in files]
     with open(path, "wb") as stream:
         stream.write(b"<all>\n")

@@ -16,7 +16,7 @@ static const char USAGE[] =
     "tiny_tf [--states 2] [--iterations 2000] [--warmup 1000] [--seed 42] [--alpha 1] [--alpha0 "
     "1]\n"
     "    [--beta 1] [--gamma 1] --blocks B,B,.. --draws FILE TREES\n"
-    "--blocks: block of each child value, the empty slot last, slot behind slot";
+    "--blocks: block of each child value, the empty slot last, slot after slot";
 
 enum { MAX_BLOCKS = 1024 };
 

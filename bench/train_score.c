@@ -1,8 +1,9 @@
-/* train_score.c - a whole classification: one tf model a class is trained, the test set classified.
+/* train_score.c - a whole classification: one tf model per class is trained, the test set
+ * classified.
  *
- * What bench/plain does with a program of its own is done here by the library: one chain a class by
- * default, all else as phl_train has it.  --no-sharing reads both files with every occurrence of a
- * subtree as one of its own.  Printed is a line of JSON: seconds of the processor and elapsed
+ * What bench/plain does with a program of its own is done here by the library: one chain per class
+ * by default, all else as phl_train has it.  --no-sharing reads both files with every occurrence of
+ * a subtree as one of its own.  Printed is a line of JSON: seconds of the processor and elapsed
  * seconds of training and of scoring, reading left out, and the accuracy.
  */
 #include <stdio.h>

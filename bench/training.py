@@ -15,7 +15,7 @@ def total(result):
 
 
 def classification(bench):
-    """Classification: one tf model a class with C=10, one chain, 100 iterations, and the test set scored"""
+    """Classification: one tf model per class with C=10, one chain, 100 iterations, and the test set scored"""
     iterations = 6 if bench.quick else ITERATIONS
     bounds = {"INEX05": (8, 1.3, 2), "INEX06": (None, None, 4)}
     for name, train, test in bench.sets():
@@ -50,7 +50,7 @@ def phases(bench):
 
 
 def threads(bench):
-    """Two threads: training with C=10, four chains a class"""
+    """Two threads: training with C=10, four chains per class"""
     iterations = 4 if bench.quick else ITERATIONS
     name, train, _ = bench.sets()[0]
     command = [bench.helper("train_score"), "--chains", "4", "--iterations", str(iterations)]

@@ -5,7 +5,7 @@
  * blocks (states by turns; the empty slot with the second).  It is timed on one thread, as are two
  * yardsticks of the same shapes: a contraction for as many nodes with the same active slots filled,
  * a message for as many pairs, emissions and norms for as many subtrees; each reads its operands
- * one behind the other from long arrays, with no index in between.  The second also adds up as many
+ * one after the other from long arrays, with no index in between.  The second also adds up as many
  * logarithms along links as the pass does.  Printed is a line of JSON.
  *
  * --dump FILE writes subtrees, tables and the log-likelihood of every tree, for
@@ -96,7 +96,7 @@ static phl_status make_model(const phl_forest *forest, uint32_t states, phl_para
  * The yardsticks
  * ------------------------------------------------------------------------------------------- */
 
-/* The pass's operands, one behind the other. */
+/* The pass's operands, one after the other. */
 struct side_by_side {
     size_t states, nodes, subtrees, pairs, links;
     uint8_t *filled;         /* [nodes] bit a: axis a is filled */

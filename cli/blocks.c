@@ -16,7 +16,7 @@ int blocks_open(tree_blocks *blocks, const cli_arguments *parsed, const char *co
     }
     return phl_source_open(paths, n, &options, &blocks->source, &error) == PHL_OK
                ? EXIT_OK
-               : library_error(parsed->command, &error);
+               : usage_report(parsed->command, &error);
 }
 
 void blocks_close(tree_blocks *blocks)
@@ -66,7 +66,7 @@ int blocks_finish(tree_blocks *blocks, phl_status status, const phl_error *error
         return blocks->code;
     }
     if (status != PHL_OK) {
-        return library_error(blocks->parsed->command, error);
+        return usage_report(blocks->parsed->command, error);
     }
     tell(blocks);
     return EXIT_OK;

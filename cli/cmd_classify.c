@@ -26,7 +26,7 @@ typedef struct classification {
     /* Predictions. */
     const char *path;     /* NULL: to standard output, if no tree has a class; until that is sure */
     FILE *waiting;        /* they wait here */
-    result_file result;   /* of the path */
+    rows_file result;     /* of the path */
     const char **columns; /* NULL: there are no rows yet */
     row_writer rows;
 } classification;
@@ -79,15 +79,14 @@ static int begin_rows(classification *c)
         return EXIT_OK;
     }
     if (c->path) {
-        code = result_open(&c->result, c->path);
+        code = rows_file_open(&c->result, c->path);
         file = c->result.file;
     } else if (!arguments_flag(c->parsed, "no-class")) {
         file = c->waiting = open_waiting();
         code = file ? EXIT_OK : cannot_wait(errno);
     }
     if (code == EXIT_OK) {
-        c->columns =
-            probability_columns(fixed, FIXED_COLUMNS, c->run, phl_run_class_name, c->n_classes);
+        c->columns = run_columns(fixed, FIXED_COLUMNS, c->run, phl_run_class_name, c->n_classes);
         rows_begin(&c->rows, file, !c->path && arguments_flag(c->parsed, "json"), c->columns,
                    FIXED_COLUMNS + c->n_classes);
     }
@@ -99,7 +98,7 @@ static int print_waiting(const classification *c)
 {
     char buffer[1 << 16];
     size_t got;
-    int reason = stream_flush(c->waiting);
+    int reason = terminal_flush(c->waiting);
     if (reason == 0 && fseek(c->waiting, 0, SEEK_SET) != 0) {
         reason = errno;
     }
@@ -136,16 +135,16 @@ static int print_prediction(classification *c, const phl_tree_at *at,
         return code;
     }
     rows_count(&c->rows, at->number);
-    rows_text(&c->rows, tree_source(at->block, at->tree, source));
-    rows_text(&c->rows, tree_class_name(at->block, at->tree));
+    rows_text(&c->rows, forest_tree_source(at->block, at->tree, source));
+    rows_text(&c->rows, forest_tree_class(at->block, at->tree));
     rows_text(&c->rows, phl_run_class_name(c->run, tree->best));
     for (size_t k = 0; k < c->n_classes; k++) {
         rows_real(&c->rows, exp(tree->log_posterior[k]), DIGITS_PROBABILITY);
     }
     if (c->waiting && ferror(c->waiting)) {
-        return cannot_wait(stream_flush(c->waiting));
+        return cannot_wait(terminal_flush(c->waiting));
     }
-    return c->path && ferror(c->result.file) ? result_close(&c->result, EXIT_OK) /* says why */
+    return c->path && ferror(c->result.file) ? rows_file_close(&c->result, EXIT_OK) /* says why */
                                              : EXIT_OK;
 }
 
@@ -171,7 +170,7 @@ static int finish(classification *c, const phl_evaluation *evaluation)
         .items = "trees classified", .name = "class", .names = "classes"};
     int code = end_rows(c);
     if (code == EXIT_OK) {
-        code = result_close(&c->result, EXIT_OK);
+        code = rows_file_close(&c->result, EXIT_OK);
     }
     if (code == EXIT_OK && c->known) {
         if (arguments_flag(c->parsed, "json")) {
@@ -194,9 +193,9 @@ static int classify(classification *c)
         return code;
     }
     phl_classify_options_init(&options);
-    options.structure = structure_of(parsed);
-    options.prior = class_prior_of(parsed);
-    options.threads = threads_of(parsed);
+    options.structure = run_structure(parsed);
+    options.prior = run_class_prior(parsed);
+    options.threads = arguments_threads(parsed);
     options.report = blocks_report(&c->blocks);
     options.cancel = interrupt_asked;
     options.context = c;
@@ -232,10 +231,10 @@ static int run_classify(const cli_arguments *parsed)
         c.run = run;
         c.n_classes = phl_run_classes(run);
         code = classify(&c);
-        code = result_close(&c.result, code); /* removes what is not complete */
+        code = rows_file_close(&c.result, code); /* removes what is not complete */
     }
     if (c.columns) {
-        probability_columns_free(c.columns, FIXED_COLUMNS, c.n_classes);
+        run_columns_free(c.columns, FIXED_COLUMNS, c.n_classes);
     }
     if (c.waiting) {
         fclose(c.waiting);

@@ -109,7 +109,7 @@ static phl_status take_tree(const phl_tree_at *at, const phl_decoded_tree *tree,
     phl_visit visit;
     int outcome;
     begin_rows(d);
-    tree_source(at->block, at->tree, source);
+    forest_tree_source(at->block, at->tree, source);
     phl_walk_start(at->walk, at->tree);
     while ((outcome = phl_walk_next(at->walk, &visit, error)) > 0) {
         if (d->what == PAIRS) {
@@ -138,7 +138,7 @@ static int decode(decoding *d, const cli_arguments *parsed)
     options.marginals = d->what == MARGINALS;
     options.pairs = d->what == PAIRS;
     options.joint = d->what == JOINT;
-    options.threads = threads_of(parsed);
+    options.threads = arguments_threads(parsed);
     options.report = blocks_report(&d->blocks);
     options.context = d;
     phl_status status = phl_decode(d->run, d->blocks.source, &options, take_tree, &error);

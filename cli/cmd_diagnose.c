@@ -14,23 +14,23 @@ static int diagnose(const cli_arguments *parsed, const phl_run *run)
     phl_diagnose_options_init(&options);
     options.allow_few = arguments_flag(parsed, "allow-few");
     if (name) {
-        options.class_index = find_class(parsed, run, name, &code);
+        options.class_index = run_find_class(parsed, run, name, &code);
         if (options.class_index == SIZE_MAX) {
             return code;
         }
     }
     if (phl_diagnose(run, &options, &diagnosis, &error) != PHL_OK) {
-        return library_error(parsed->command, &error);
+        return usage_report(parsed->command, &error);
     }
     if (arguments_flag(parsed, "json")) {
-        diagnosis_json(&diagnosis);
+        diagnose_json(&diagnosis);
     } else {
         char text[80];
         terminal_fact("run", parsed->operands[0]);
         snprintf(text, sizeof text, "%s, by %s", phl_kind_name(phl_run_kind(run)),
                  diagnosis.learner == PHL_LEARNER_GIBBS ? "Gibbs sampling" : "EM");
         terminal_fact("model", text);
-        diagnosis_print(&diagnosis, run, name ? options.class_index : 0);
+        diagnose_report(&diagnosis, run, name ? options.class_index : 0);
     }
     code = diagnosis.trouble ? EXIT_NO : EXIT_OK;
     phl_diagnosis_clear(&diagnosis);
@@ -74,7 +74,7 @@ const cli_command command_diagnose = {
     .description =
         "Compares the chains of a run on quantities that do not depend on how states are numbered: "
         "log-joint, log-likelihood, the number of active slots and the sum of their sizes k.  "
-        "Draws behind the warm-up count, at temperature 1.  Prints what is wrong in sentences, "
+        "Draws after the warm-up count, at temperature 1.  Prints what is wrong in sentences, "
         "with advice.\n\n"
         "R-hat compares chains with each other and their first halves with their second: near 1 "
         "they agree.  ESS is the number of independent draws that would be worth as much, for "

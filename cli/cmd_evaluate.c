@@ -61,7 +61,7 @@ static int choose_task(validation *v)
         if (phl_tree_class(v->forest, t) != PHL_NO_CLASS) {
             with++;
         } else if (without++ == 0) {
-            tree_source(v->forest, t, source);
+            forest_tree_source(v->forest, t, source);
         }
     }
     if (with && without) {
@@ -87,7 +87,7 @@ static int read_folds(validation *v)
     v->options.fold = v->fold;
     return phl_folds_read(path, n, v->fold, &v->options.n_folds, &error) == PHL_OK
                ? EXIT_OK
-               : library_error(v->parsed->command, &error);
+               : usage_report(v->parsed->command, &error);
 }
 
 static void describe(const validation *v, const training *how)
@@ -213,7 +213,7 @@ static int validate(validation *v, training *how)
     phl_status status = phl_cross_validate(v->forest, &v->options, &result, &error);
     progress_end(&v->line);
     if (status != PHL_OK) {
-        return library_error(v->parsed->command, &error);
+        return usage_report(v->parsed->command, &error);
     }
     if (arguments_flag(v->parsed, "json")) {
         print_json(result);
@@ -232,8 +232,8 @@ static int run_evaluate(const cli_arguments *parsed)
     phl_evaluate_options_init(&v.options);
     int code = training_begin(parsed, &v, &how);
     if (code == EXIT_OK) {
-        v.options.structure = structure_of(parsed);
-        v.options.prior = class_prior_of(parsed);
+        v.options.structure = run_structure(parsed);
+        v.options.prior = run_class_prior(parsed);
         v.options.progress = progress_evaluate;
         v.options.report = progress_report;
         v.options.cancel = interrupt_asked;
@@ -276,7 +276,7 @@ static const cli_option evaluate_rows[] = {
     {.name = "folds-file",
      .type = OPTION_PATH,
      .argument = "FILE",
-     .help = "test folds: one a line, the numbers of its trees, counted from 1"},
+     .help = "test folds: one per line, the numbers of its trees, counted from 1"},
     {.name = "states",
      .letter = 'C',
      .type = OPTION_LIST,

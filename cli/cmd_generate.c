@@ -23,7 +23,7 @@ static int write_and_free(const cli_arguments *parsed, phl_status status, phl_fo
                           const phl_error *error)
 {
     int code =
-        status == PHL_OK ? forest_write(parsed, forest) : library_error(parsed->command, error);
+        status == PHL_OK ? forest_write(parsed, forest) : usage_report(parsed->command, error);
     phl_forest_free(forest);
     return code;
 }
@@ -96,7 +96,7 @@ static int run_documents(const cli_arguments *parsed)
 static const cli_option documents_rows[] = {
     COUNT("classes", 1, 100000, "4", "document families, a grammar each"),
     COUNT("trees-per-class", 1, MOST_TREES, "100", "documents of each family"),
-    COUNT("nodes", 1, 1000000, "40", "elements a document, about, on average"),
+    COUNT("nodes", 1, 1000000, "40", "elements per document, on average"),
     COUNT("vocabulary", 2, 100000, "60", "element names, shared by all families"),
     SHARE("noise", "0.02", "chance that an element's name is replaced by a random one"),
     SHARE("overlap", "0.5", "share of the grammar rules that all families have in common"),

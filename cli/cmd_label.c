@@ -20,11 +20,11 @@ typedef struct labelling {
     phl_label_options options;
     bool evaluated;
     uint64_t filled;
-    result_file result; /* of predictions; without a file: not wanted */
+    rows_file result; /* of predictions; without a file: not wanted */
     size_t n_probabilities;
     const char **columns; /* of their rows; NULL: none were begun */
     row_writer rows;
-    trees_out out; /* trees with labels filled in */
+    forest_out out; /* trees with labels filled in */
 } labelling;
 
 /* ---- options ---- */
@@ -93,8 +93,8 @@ static const char *label_column(const phl_run *run, size_t label)
 static void begin_rows(labelling *l)
 {
     if (!l->columns) {
-        l->columns = probability_columns(fixed_columns, FIXED_COLUMNS, l->run, label_column,
-                                         l->n_probabilities);
+        l->columns =
+            run_columns(fixed_columns, FIXED_COLUMNS, l->run, label_column, l->n_probabilities);
         rows_begin(&l->rows, l->result.file, false, l->columns, FIXED_COLUMNS + l->n_probabilities);
     }
 }
@@ -103,7 +103,7 @@ static void print_rows(labelling *l, const phl_tree_at *at, const phl_labelled_t
 {
     size_t m = phl_run_labels(l->run), row = 0;
     char source[SOURCE_SIZE];
-    tree_source(at->block, at->tree, source);
+    forest_tree_source(at->block, at->tree, source);
     for (size_t u = 0; u < t->n; u++) {
         if (!t->filled[u]) {
             continue;
@@ -133,7 +133,7 @@ static phl_status take_tree(const phl_tree_at *at, const phl_labelled_tree *t, v
         begin_rows(l);
         print_rows(l, at, t);
         if (l->result.file != stdout && ferror(l->result.file)) {
-            code = result_close(&l->result, EXIT_OK); /* says why */
+            code = rows_file_close(&l->result, EXIT_OK); /* says why */
         }
     }
     return blocks_result(&l->blocks, at, code);
@@ -142,7 +142,7 @@ static phl_status take_tree(const phl_tree_at *at, const phl_labelled_tree *t, v
 static phl_status take_filled(const phl_forest *block, void *context, phl_error *error)
 {
     labelling *l = context;
-    return trees_write(&l->out, block, error);
+    return forest_out_write(&l->out, block, error);
 }
 
 /* ---- the command ---- */
@@ -157,10 +157,10 @@ static int open_outputs(labelling *l)
         predictions = "-";
     }
     if (predictions) {
-        code = result_open(&l->result, predictions);
+        code = rows_file_open(&l->result, predictions);
     }
     if (code == EXIT_OK && trees) {
-        code = trees_open(&l->out, l->parsed);
+        code = forest_out_open(&l->out, l->parsed);
         l->options.filled = take_filled;
         l->options.fill_drawn = arguments_flag(l->parsed, "drawn");
     }
@@ -194,7 +194,7 @@ static int finish(labelling *l, const phl_evaluation *evaluation)
     if (l->result.file) {
         begin_rows(l);
     }
-    int code = result_close(&l->result, EXIT_OK);
+    int code = rows_file_close(&l->result, EXIT_OK);
     if (code == EXIT_OK && l->evaluated) {
         print_evaluation(l, evaluation);
     }
@@ -211,26 +211,26 @@ static int label(labelling *l)
         code = open_outputs(l);
     }
     if (code == EXIT_OK) {
-        l->options.threads = threads_of(parsed);
+        l->options.threads = arguments_threads(parsed);
         l->options.report = blocks_report(&l->blocks);
         l->options.cancel = interrupt_asked;
         l->options.context = l;
         phl_status status = phl_label(l->run, l->blocks.source, &l->options, take_tree,
                                       l->evaluated ? &evaluation : NULL, &error);
         code = status != PHL_OK && l->blocks.code == EXIT_OK && l->out.sink
-                   ? trees_close(&l->out, status, &error)
+                   ? forest_out_close(&l->out, status, &error)
                    : blocks_finish(&l->blocks, status, &error);
     }
     if (code == EXIT_OK) {
         code = finish(l, evaluation);
     }
     if (code == EXIT_OK) {
-        code = trees_close(&l->out, PHL_OK, NULL);
+        code = forest_out_close(&l->out, PHL_OK, NULL);
     }
-    code = result_close(&l->result, code); /* removes what is not complete */
-    trees_abandon(&l->out);
+    code = rows_file_close(&l->result, code); /* removes what is not complete */
+    forest_out_abandon(&l->out);
     if (l->columns) {
-        probability_columns_free(l->columns, FIXED_COLUMNS, l->n_probabilities);
+        run_columns_free(l->columns, FIXED_COLUMNS, l->n_probabilities);
     }
     phl_evaluation_free(evaluation);
     return code;

@@ -35,7 +35,7 @@ static int add_cell(reproduction *r, const char *model, const char *states)
 {
     const cli_command *command = r->parsed->command;
     cell *c = &r->cells[r->n_cells];
-    c->model = variant_find(model);
+    c->model = reproduce_settings_variant(model);
     if (!c->model) {
         return usage_error(command, "option --models: found '%.100s', expected some of %s", model,
                            variant_names);
@@ -83,7 +83,7 @@ static int make_cells(reproduction *r)
 
 static int read_options(reproduction *r, const char *name)
 {
-    r->experiment = experiment_find(name);
+    r->experiment = reproduce_settings_experiment(name);
     if (!r->experiment) {
         return usage_error(r->parsed->command,
                            "unknown experiment '%.100s', expected labelling, inex05 or inex06",
@@ -167,10 +167,10 @@ static int run_all(reproduction *r)
     int code = EXIT_OK;
     for (size_t i = 0; i < r->n_cells && code == EXIT_OK; i++) {
         for (size_t run = 0; run < r->runs && code == EXIT_OK; run++) {
-            code = outcome_make(r, &r->cells[i], run);
+            code = reproduce_run_make(r, &r->cells[i], run);
         }
         if (code == EXIT_OK) {
-            cell_finish(r, &r->cells[i]);
+            reproduce_run_finish(r, &r->cells[i]);
         }
     }
     return code;
@@ -178,11 +178,11 @@ static int run_all(reproduction *r)
 
 static int write_all(const reproduction *r)
 {
-    int code = results_write(r);
-    code = code == EXIT_OK ? tables_write(r) : code;
-    code = code == EXIT_OK ? pictures_write(r) : code;
+    int code = reproduce_json_write(r);
+    code = code == EXIT_OK ? reproduce_table_write(r) : code;
+    code = code == EXIT_OK ? reproduce_pictures_write(r) : code;
     if (code == EXIT_OK) {
-        tables_print(r);
+        reproduce_table_print(r);
         fflush(stdout); /* the message comes after the tables where both go to one file */
         if (!r->line.quiet) {
             terminal_message("written to %s: results.json, table.md, pictures, predictions, runs",
@@ -228,9 +228,9 @@ static int run_reproduce(const cli_arguments *parsed)
     int code = read_options(&r, parsed->operands[0]);
     progress_begin(&r.line, arguments_flag(parsed, "quiet"));
     if (code == EXIT_OK && (r.experiment->labelling || arguments_given(parsed, "data"))) {
-        code = folders_make(r.folder);
+        code = reproduce_files_make(r.folder);
     }
-    code = code == EXIT_OK ? data_read(&r) : code;
+    code = code == EXIT_OK ? reproduce_files_read(&r) : code;
     if (code == EXIT_OK && r.experiment->labelling) {
         code = choose_picture(&r);
     }

@@ -44,7 +44,7 @@ static int resume(const cli_arguments *parsed, const char *path, const phl_fores
     bool chains = line->chains;
     int code;
     phl_resume_options_init(&options);
-    options.threads = threads_of(parsed);
+    options.threads = arguments_threads(parsed);
     options.iterations = (size_t)arguments_integer(parsed, "iterations");
     options.forest = forest;
     options.checkpoint_seconds = arguments_real(parsed, "checkpoint");
@@ -60,7 +60,7 @@ static int resume(const cli_arguments *parsed, const char *path, const phl_fores
     phl_status status = phl_resume(path, &options, &run, &error);
     progress_end(line);
     if (status != PHL_OK) {
-        code = library_error(parsed->command, &error);
+        code = usage_report(parsed->command, &error);
     } else {
         code = finished ? EXIT_OK : training_end(parsed, run, path);
     }

@@ -10,7 +10,7 @@
 
 typedef struct sampling {
     tree_blocks blocks; /* first: what callbacks get */
-    trees_out out;
+    forest_out out;
 } sampling;
 
 /* ---- the command ---- */
@@ -39,10 +39,10 @@ static int check_options(const cli_arguments *parsed)
 static phl_status take_block(const phl_forest *block, void *context, phl_error *error)
 {
     sampling *s = context;
-    return trees_write(&s->out, block, error);
+    return forest_out_write(&s->out, block, error);
 }
 
-/* The trees of --shapes, and of the operands behind RUN. */
+/* The trees of --shapes, and of the operands after RUN. */
 static int open_shapes(sampling *s, const cli_arguments *parsed)
 {
     const char **paths = terminal_allocate(parsed->n_operands, sizeof *paths);
@@ -64,12 +64,12 @@ static int sample(sampling *s, const cli_arguments *parsed, const phl_run *run,
     s->blocks.told = !shapes;
     int code = shapes ? open_shapes(s, parsed) : EXIT_OK;
     if (code == EXIT_OK) {
-        code = trees_open(&s->out, parsed);
+        code = forest_out_open(&s->out, parsed);
     }
     if (code != EXIT_OK) {
         return code;
     }
-    options->threads = threads_of(parsed);
+    options->threads = arguments_threads(parsed);
     options->report = blocks_report(&s->blocks);
     options->cancel = interrupt_asked;
     options->context = s;
@@ -86,7 +86,7 @@ static int sample(sampling *s, const cli_arguments *parsed, const phl_run *run,
         phl_source_summary(s->blocks.source, &counts);
         forest_tell_read(parsed, &s->blocks.reports, &counts);
     }
-    return trees_close(&s->out, status, &error);
+    return forest_out_close(&s->out, status, &error);
 }
 
 static int run_sample(const cli_arguments *parsed)

@@ -36,7 +36,7 @@ static void print_tree(scoring *s, const phl_tree_at *at, const phl_tree_score *
 {
     char source[SOURCE_SIZE];
     rows_count(&s->rows, at->number);
-    rows_text(&s->rows, tree_source(at->block, at->tree, source));
+    rows_text(&s->rows, forest_tree_source(at->block, at->tree, source));
     rows_text(&s->rows, phl_run_class_name(s->run, at->class_index));
     rows_real(&s->rows, score->log_likelihood, DIGITS_LOG);
     rows_count(&s->rows, score->nodes);
@@ -49,7 +49,7 @@ static phl_status print_nodes(scoring *s, const phl_tree_at *at, const phl_tree_
     char source[SOURCE_SIZE];
     phl_visit visit;
     int outcome;
-    tree_source(at->block, at->tree, source);
+    forest_tree_source(at->block, at->tree, source);
     phl_walk_start(at->walk, at->tree);
     while ((outcome = phl_walk_next(at->walk, &visit, error)) > 0) {
         rows_count(&s->rows, at->number);
@@ -87,10 +87,10 @@ static int score(scoring *s, const cli_arguments *parsed)
         return code;
     }
     phl_score_options_init(&options);
-    options.structure = structure_of(parsed);
+    options.structure = run_structure(parsed);
     options.every_class = true;
     options.bits = s->per_node;
-    options.threads = threads_of(parsed);
+    options.threads = arguments_threads(parsed);
     options.report = blocks_report(&s->blocks);
     options.context = s;
     phl_status status = phl_score(s->run, s->blocks.source, &options, take_score, &error);

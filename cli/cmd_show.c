@@ -44,7 +44,7 @@ static void print_run(const char *path, const phl_run *run)
     terminal_fact("trees", number_grouped(trees, number));
     if (phl_run_per_class(run)) {
         snprintf(text, sizeof text, "%s: %s", number_grouped(phl_run_classes(run), number),
-                 class_names(run, names, sizeof names));
+                 run_class_names(run, names, sizeof names));
         terminal_fact("classes", text);
     }
     terminal_fact("fingerprint", phl_run_meta(run, "fingerprint"));
@@ -67,7 +67,7 @@ static void print_heading(const phl_run *run, size_t index, size_t draw)
         text_printable(name, 40, class_name, sizeof class_name);
     }
     printf("\n%s%s: %s, log-likelihood %.8g, %s, stopped by %s", name ? "class " : "", class_name,
-           trees, phl_model_log_likelihood(model), iterations, stop_in_words(model));
+           trees, phl_model_log_likelihood(model), iterations, run_stop_in_words(model));
     if (phl_model_draws(model) > 1) {
         printf(", draw %zu of %zu", draw, phl_model_draws(model));
     }
@@ -89,16 +89,16 @@ static int print_models(const cli_arguments *parsed, const phl_run *run, size_t 
             printf(": not trained, training was interrupted before\n");
             continue;
         }
-        if (!choose_draw(parsed, model, &draw, &code)) {
+        if (!run_choose_draw(parsed, model, &draw, &code)) {
             return code;
         }
         print_heading(run, i, draw);
-        show_sizes(run, model);
-        show_begin(&shown, run, phl_model_draw(model, draw), top);
-        show_slots(&shown);
-        show_partition(&shown);
-        show_states(&shown);
-        show_end(&shown);
+        show_model_sizes(run, model);
+        shown_begin(&shown, run, phl_model_draw(model, draw), top);
+        show_model_slots(&shown);
+        show_model_partition(&shown);
+        show_model_states(&shown);
+        shown_end(&shown);
     }
     return EXIT_OK;
 }
@@ -111,7 +111,7 @@ static int show(const cli_arguments *parsed, const phl_run *run)
     size_t first = 0, last = phl_run_classes(run), draw;
     int code = EXIT_OK;
     if (name) {
-        first = find_class(parsed, run, name, &code);
+        first = run_find_class(parsed, run, name, &code);
         if (first == SIZE_MAX) {
             return code;
         }
@@ -119,7 +119,7 @@ static int show(const cli_arguments *parsed, const phl_run *run)
     }
     for (size_t i = first; i < last; i++) {
         if (phl_model_draws(phl_run_model(run, i)) &&
-            !choose_draw(parsed, phl_run_model(run, i), &draw, &code)) {
+            !run_choose_draw(parsed, phl_run_model(run, i), &draw, &code)) {
             return code;
         }
     }
@@ -133,7 +133,7 @@ static int show_json(const cli_arguments *parsed, const phl_run *run)
     char *text = NULL;
     size_t size = 0;
     if (phl_run_json(run, &text, &size, &error) != PHL_OK) {
-        return library_error(parsed->command, &error);
+        return usage_report(parsed->command, &error);
     }
     fwrite(text, 1, size, stdout);
     phl_free(text);
@@ -175,7 +175,7 @@ static const option_group *const groups[] = {&show_options, &general_options, NU
 
 static const example examples[] = {
     {"what was learned", "phloem show trees.run"},
-    {"one class, more labels a state", "phloem show --class left --top 10 classes.run"},
+    {"one class, more labels per state", "phloem show --class left --top 10 classes.run"},
     {"every parameter, for a script", "phloem show --json trees.run | jq '.classes[0].draws[0]'"},
     {NULL, NULL}};
 

@@ -116,7 +116,7 @@ static void print_classes(const stats_report *report)
     }
 }
 
-/* One line a slot at first, then one for 9-16, 17-32 and so on: slots thin out quickly. */
+/* One line per slot at first, then one for 9-16, 17-32 and so on: slots thin out quickly. */
 static void print_slots(const stats_report *report)
 {
     const phl_stats *s = report->stats;
@@ -268,7 +268,7 @@ static int run(const cli_arguments *parsed)
             print_slots(&report);
         }
     } else {
-        code = library_error(parsed->command, &error);
+        code = usage_report(parsed->command, &error);
     }
     phl_stats_free(report.stats);
     phl_forest_free(forest);

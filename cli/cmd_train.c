@@ -1,4 +1,4 @@
-/* cmd_train.c - phloem train: a model of the trees, or one a class, into a run file.
+/* cmd_train.c - phloem train: a model of the trees, or one per class, into a run file.
  *
  * Contents: before training, the command.
  */
@@ -58,7 +58,7 @@ static int note_many_states(const cli_arguments *parsed, const phl_forest *fores
     phl_error error = {0};
     char nodes[80];
     if (phl_stats_compute(forest, &stats, &error) != PHL_OK) {
-        return library_error(parsed->command, &error);
+        return usage_report(parsed->command, &error);
     }
     uint64_t fewest = stats->nodes;
     for (size_t i = 0; i < stats->n_classes && how->options.per_class; i++) {
@@ -120,7 +120,7 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
         terminal_message("interrupted, nothing was written");
         code = EXIT_INTERRUPTED;
     } else {
-        code = library_error(parsed->command, &error);
+        code = usage_report(parsed->command, &error);
     }
     interrupt_poll(false);
     phl_run_free(run);
@@ -196,7 +196,7 @@ static const example examples[] = {
 
 const cli_command command_train = {
     .name = "train",
-    .summary = "learn a model of trees, or one a class",
+    .summary = "learn a model of trees, or one per class",
     .description =
         "Fits a hidden tree Markov model to the trees and writes it to a run file, which all "
         "other commands take. Unknown labels are missing data: such trees are used as well.\n\n"

@@ -7,6 +7,7 @@
 extern const cli_command command_convert;
 extern const cli_command command_stats;
 extern const cli_command command_generate;
+extern const cli_command command_features;
 extern const cli_command command_train;
 extern const cli_command command_resume;
 extern const cli_command command_show;

@@ -1,11 +1,12 @@
 /* forests.c - reading and writing trees as the options say; see forests.h.
  *
- * Contents: option tables, reports from the library, reading, writing.
+ * Contents: option tables, names, reports from the library, reading, writing.
  */
 #include "forests.h"
 #include "interrupt.h"
 #include "print/terminal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define FORMATS "brackets|json|elastic|xml|conllu|ptb"
@@ -82,7 +83,7 @@ static const cli_option format_rows[] = {
 const option_group reading_formats = GROUP("Formats", format_rows);
 
 static const cli_option cap_rows[] = {
-    CAP("max-nodes", "nodes a tree", "100,000,000"), /* first: see reading_caps_but_nodes */
+    CAP("max-nodes", "nodes per tree", "100,000,000"), /* first: see reading_caps_but_nodes */
     CAP("max-children", "highest slot of a child", "10,000,000"),
     CAP("max-depth", "XML: depth of elements", "10,000"),
     CAP("max-attributes", "XML: attributes of an element", "10,000"),
@@ -108,8 +109,8 @@ const option_group reading_caps_but_nodes = {"Caps on what is read", cap_rows + 
          .argument = "FORMAT",                                                                     \
          .choices = FORMATS,                                                                       \
          .fallback_note = "by the name of OUT, else brackets",                                     \
-         .help = "format to write; xml writes one file a tree into the folder OUT, a folder a "    \
-                 "class"},                                                                         \
+         .help = "format to write; xml writes one file per tree into the folder OUT, with one "    \
+                 "folder per class"},                                                              \
     {                                                                                              \
         .name = "force", .type = OPTION_FLAG,                                                      \
         .help = "XML: write into a folder that is not empty; others: over a run"                   \
@@ -120,6 +121,33 @@ const option_group writing_options = GROUP("Output", writing_rows);
 static const cli_option writing_if_asked_rows[] = {
     WRITING_ROWS(false, "write the trees to a file")};
 const option_group writing_if_asked = GROUP("Output", writing_if_asked_rows);
+
+/* ---- names ---- */
+
+char *forest_tree_source(const phl_forest *forest, size_t tree, char *buffer)
+{
+    const char *file = phl_tree_file(forest, tree);
+    uint64_t line = phl_tree_line(forest, tree);
+    if (!file) {
+        buffer[0] = '\0';
+    } else if (line) {
+        snprintf(buffer, SOURCE_SIZE, "%.4096s:%" PRIu64, file, line);
+    } else {
+        snprintf(buffer, SOURCE_SIZE, "%.4096s", file);
+    }
+    return buffer;
+}
+
+const char *forest_tree_class(const phl_forest *forest, size_t tree)
+{
+    int32_t number = phl_tree_class(forest, tree);
+    return number == PHL_NO_CLASS ? NULL : phl_forest_class_name(forest, number);
+}
+
+const char *forest_label(const phl_forest *forest, int32_t label)
+{
+    return label == PHL_UNKNOWN ? NULL : phl_forest_label_name(forest, label);
+}
 
 /* ---- reports from the library ---- */
 
@@ -210,7 +238,7 @@ int forest_read_paths(const cli_arguments *parsed, const char *const *paths, siz
     forest_read_options(parsed, &reports, &options);
     phl_status status = phl_forest_read(paths, n, &options, forest, &counts, &error);
     if (status != PHL_OK) {
-        return library_error(parsed->command, &error);
+        return usage_report(parsed->command, &error);
     }
     forest_tell_read(parsed, &reports, &counts);
     if (summary) {
@@ -230,12 +258,12 @@ uint64_t forest_nodes(const phl_forest *forest)
     return n;
 }
 
-int trees_open(trees_out *out, const cli_arguments *parsed)
+int forest_out_open(forest_out *out, const cli_arguments *parsed)
 {
     const char *path = arguments_path(parsed, "output");
     phl_write_options options;
     phl_error error = {0};
-    *out = (trees_out){.parsed = parsed, .reports.quiet = arguments_flag(parsed, "quiet")};
+    *out = (forest_out){.parsed = parsed, .reports.quiet = arguments_flag(parsed, "quiet")};
     phl_write_options_init(&options);
     options.format = format_of(parsed, "to");
     if (path[strlen(path) - 1] == '/') {
@@ -255,20 +283,20 @@ int trees_open(trees_out *out, const cli_arguments *parsed)
     options.cancel = interrupt_asked;
     options.context = &out->reports;
     if (phl_sink_open(path, &options, &out->sink, &error) != PHL_OK) {
-        return library_error(parsed->command, &error);
+        return usage_report(parsed->command, &error);
     }
     interrupt_poll(true);
     return EXIT_OK;
 }
 
-phl_status trees_write(trees_out *out, const phl_forest *block, phl_error *error)
+phl_status forest_out_write(forest_out *out, const phl_forest *block, phl_error *error)
 {
     out->trees += phl_forest_trees(block);
     out->nodes += forest_nodes(block);
     return phl_sink_write(out->sink, block, error);
 }
 
-static void say_written(const trees_out *out, const char *path)
+static void say_written(const forest_out *out, const char *path)
 {
     char trees[80], nodes[80];
     number_of(out->trees, "tree", "trees", trees, sizeof trees);
@@ -277,7 +305,7 @@ static void say_written(const trees_out *out, const char *path)
                      strcmp(path, "-") == 0 ? "standard output" : path);
 }
 
-int trees_close(trees_out *out, phl_status status, const phl_error *error)
+int forest_out_close(forest_out *out, phl_status status, const phl_error *error)
 {
     phl_error own = {0};
     if (!out->sink) {
@@ -287,7 +315,7 @@ int trees_close(trees_out *out, phl_status status, const phl_error *error)
         status = phl_sink_finish(out->sink, &own);
         error = &own;
     }
-    trees_abandon(out);
+    forest_out_abandon(out);
     const char *path = arguments_path(out->parsed, "output");
     if (status == PHL_ERR_CANCELLED) {
         /* A file appears only when complete, and so do the documents of a folder. */
@@ -297,7 +325,7 @@ int trees_close(trees_out *out, phl_status status, const phl_error *error)
         return terminal_exit_code(status);
     }
     if (status != PHL_OK) {
-        return library_error(out->parsed->command, error);
+        return usage_report(out->parsed->command, error);
     }
     if (!out->reports.quiet) {
         say_written(out, path);
@@ -305,7 +333,7 @@ int trees_close(trees_out *out, phl_status status, const phl_error *error)
     return EXIT_OK;
 }
 
-void trees_abandon(trees_out *out)
+void forest_out_abandon(forest_out *out)
 {
     if (out->sink) {
         phl_sink_free(out->sink);
@@ -316,8 +344,9 @@ void trees_abandon(trees_out *out)
 
 int forest_write(const cli_arguments *parsed, const phl_forest *forest)
 {
-    trees_out out;
+    forest_out out;
     phl_error error = {0};
-    int code = trees_open(&out, parsed);
-    return code == EXIT_OK ? trees_close(&out, trees_write(&out, forest, &error), &error) : code;
+    int code = forest_out_open(&out, parsed);
+    return code == EXIT_OK ? forest_out_close(&out, forest_out_write(&out, forest, &error), &error)
+                           : code;
 }

@@ -37,22 +37,30 @@ int forest_read_paths(const cli_arguments *parsed, const char *const *paths, siz
 /* Nodes of all trees together. */
 uint64_t forest_nodes(const phl_forest *forest);
 
+/* "file:line", "file" or "" into buffer.  Returns buffer. */
+enum { SOURCE_SIZE = 4200 };
+char *forest_tree_source(const phl_forest *forest, size_t tree, char *buffer);
+/* Name of a tree's class, NULL without. */
+const char *forest_tree_class(const phl_forest *forest, size_t tree);
+/* Name of a label of the forest, NULL for an unknown one. */
+const char *forest_label(const phl_forest *forest, int32_t label);
+
 /* Trees on their way to --output, block by block.  While it is open an interruption is polled. */
-typedef struct trees_out {
+typedef struct forest_out {
     const cli_arguments *parsed;
     read_reports reports;
     phl_sink *sink;
     uint64_t trees, nodes;
-} trees_out;
+} forest_out;
 
 /* Returns an exit code; close in any case. */
-int trees_open(trees_out *out, const cli_arguments *parsed);
-phl_status trees_write(trees_out *out, const phl_forest *block, phl_error *error);
+int forest_out_open(forest_out *out, const cli_arguments *parsed);
+phl_status forest_out_write(forest_out *out, const phl_forest *block, phl_error *error);
 /* Put the file in place if all went well so far and, unless --quiet, say so; else tell the error.
  * One that was never opened is fine.  Returns an exit code. */
-int trees_close(trees_out *out, phl_status status, const phl_error *error);
+int forest_out_close(forest_out *out, phl_status status, const phl_error *error);
 /* Leave nothing behind, after something else went wrong; one that was closed is fine. */
-void trees_abandon(trees_out *out);
+void forest_out_abandon(forest_out *out);
 
 /* All of a forest. */
 int forest_write(const cli_arguments *parsed, const phl_forest *forest);

@@ -16,7 +16,7 @@ int run_open(const cli_arguments *parsed, phl_run **run)
     phl_error error = {0};
     return phl_run_open(parsed->operands[0], run, &error) == PHL_OK
                ? EXIT_OK
-               : library_error(parsed->command, &error);
+               : usage_report(parsed->command, &error);
 }
 
 int run_open_trained(const cli_arguments *parsed, phl_run **run)
@@ -36,23 +36,18 @@ int run_open_trained(const cli_arguments *parsed, phl_run **run)
 
 /* ---- options ---- */
 
-int threads_of(const cli_arguments *parsed)
-{
-    return (int)arguments_integer(parsed, "threads");
-}
-
-bool structure_of(const cli_arguments *parsed)
+bool run_structure(const cli_arguments *parsed)
 {
     return strcmp(arguments_choice(parsed, "structure"), "slots") == 0;
 }
 
-phl_class_prior class_prior_of(const cli_arguments *parsed)
+phl_class_prior run_class_prior(const cli_arguments *parsed)
 {
     bool empirical = strcmp(arguments_choice(parsed, "class-prior"), "empirical") == 0;
     return empirical ? PHL_PRIOR_EMPIRICAL : PHL_PRIOR_UNIFORM;
 }
 
-bool choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code)
+bool run_choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code)
 {
     size_t n = phl_model_draws(model);
     *draw = arguments_given(parsed, "draw") ? (size_t)arguments_integer(parsed, "draw")
@@ -65,7 +60,7 @@ bool choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *dr
     return false;
 }
 
-const char *stop_in_words(const phl_model *model)
+const char *run_stop_in_words(const phl_model *model)
 {
     switch (phl_model_stop_reason(model)) {
     case PHL_STOP_TOLERANCE:
@@ -80,33 +75,8 @@ const char *stop_in_words(const phl_model *model)
 
 /* ---- names ---- */
 
-char *tree_source(const phl_forest *forest, size_t tree, char *buffer)
-{
-    const char *file = phl_tree_file(forest, tree);
-    uint64_t line = phl_tree_line(forest, tree);
-    if (!file) {
-        buffer[0] = '\0';
-    } else if (line) {
-        snprintf(buffer, SOURCE_SIZE, "%.4096s:%" PRIu64, file, line);
-    } else {
-        snprintf(buffer, SOURCE_SIZE, "%.4096s", file);
-    }
-    return buffer;
-}
-
-const char *tree_class_name(const phl_forest *forest, size_t tree)
-{
-    int32_t number = phl_tree_class(forest, tree);
-    return number == PHL_NO_CLASS ? NULL : phl_forest_class_name(forest, number);
-}
-
-const char *forest_label(const phl_forest *forest, int32_t label)
-{
-    return label == PHL_UNKNOWN ? NULL : phl_forest_label_name(forest, label);
-}
-
-const char **probability_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
-                                 const char *(*name)(const phl_run *, size_t), size_t n)
+const char **run_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
+                         const char *(*name)(const phl_run *, size_t), size_t n)
 {
     const char **columns = terminal_allocate(n_fixed + n, sizeof *columns);
     memcpy(columns, fixed, n_fixed * sizeof *columns);
@@ -119,7 +89,7 @@ const char **probability_columns(const char *const *fixed, size_t n_fixed, const
     return columns;
 }
 
-void probability_columns_free(const char **columns, size_t n_fixed, size_t n)
+void run_columns_free(const char **columns, size_t n_fixed, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         free((char *)columns[n_fixed + i]);
@@ -127,7 +97,7 @@ void probability_columns_free(const char **columns, size_t n_fixed, size_t n)
     free(columns);
 }
 
-char *class_names(const phl_run *run, char *buffer, size_t size)
+char *run_class_names(const phl_run *run, char *buffer, size_t size)
 {
     size_t used = 0;
     buffer[0] = '\0';
@@ -143,7 +113,7 @@ char *class_names(const phl_run *run, char *buffer, size_t size)
     return buffer;
 }
 
-size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code)
+size_t run_find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code)
 {
     char names[300];
     if (!phl_run_per_class(run)) {
@@ -156,7 +126,7 @@ size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *n
     size_t found = phl_run_find_class(run, name);
     if (found == SIZE_MAX) {
         *code = usage_error(parsed->command, "class '%s' was never trained; %s has %s", name,
-                            parsed->operands[0], class_names(run, names, sizeof names));
+                            parsed->operands[0], run_class_names(run, names, sizeof names));
     }
     return found;
 }

@@ -38,32 +38,22 @@ int run_open(const cli_arguments *parsed, phl_run **run);
 /* The same, refusing a run with a class that an interruption left untrained. */
 int run_open_trained(const cli_arguments *parsed, phl_run **run);
 
-/* Value of --threads for the library. */
-int threads_of(const cli_arguments *parsed);
-bool structure_of(const cli_arguments *parsed);
-phl_class_prior class_prior_of(const cli_arguments *parsed);
+bool run_structure(const cli_arguments *parsed);
+phl_class_prior run_class_prior(const cli_arguments *parsed);
 /* Value of --draw, or the draw to use without; false after saying that there is none such. */
-bool choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code);
+bool run_choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code);
 
 /* Why the training of a model ended: "stopped by ...". */
-const char *stop_in_words(const phl_model *model);
-
-/* "file:line", "file" or "" into buffer.  Returns buffer. */
-enum { SOURCE_SIZE = 4200 };
-char *tree_source(const phl_forest *forest, size_t tree, char *buffer);
-/* Name of a tree's class, NULL without. */
-const char *tree_class_name(const phl_forest *forest, size_t tree);
-/* Name of a label of the forest, NULL for an unknown one. */
-const char *forest_label(const phl_forest *forest, int32_t label);
+const char *run_stop_in_words(const phl_model *model);
 
 /* Columns for a row_writer: the fixed ones, then "p(NAME)" for each of n names of the run. */
-const char **probability_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
-                                 const char *(*name)(const phl_run *, size_t), size_t n);
-void probability_columns_free(const char **columns, size_t n_fixed, size_t n);
+const char **run_columns(const char *const *fixed, size_t n_fixed, const phl_run *run,
+                         const char *(*name)(const phl_run *, size_t), size_t n);
+void run_columns_free(const char **columns, size_t n_fixed, size_t n);
 
 /* "a, b, c" of the run's classes, cut when long. */
-char *class_names(const phl_run *run, char *buffer, size_t size);
+char *run_class_names(const phl_run *run, char *buffer, size_t size);
 /* Number of the class of that name; SIZE_MAX after saying that it was never trained. */
-size_t find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code);
+size_t run_find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code);
 
 #endif

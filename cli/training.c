@@ -120,7 +120,7 @@ int training_begin(const cli_arguments *parsed, void *context, training *how)
     how->command_line = arguments_line(parsed);
     o->partition = how->partition;
     o->command_line = how->command_line;
-    o->threads = threads_of(parsed);
+    o->threads = arguments_threads(parsed);
     if (arguments_given(parsed, "iterations")) {
         o->iterations = (size_t)arguments_integer(parsed, "iterations");
     }
@@ -136,7 +136,7 @@ int training_begin(const cli_arguments *parsed, void *context, training *how)
     o->report = progress_report;
     o->cancel = interrupt_asked;
     o->context = context;
-    int code = training_read_gibbs(parsed, how);
+    int code = training_gibbs_read(parsed, how);
     return code == EXIT_OK ? arguments_seed(parsed, &o->seed) : code;
 }
 
@@ -191,7 +191,7 @@ static void print_summary(const phl_run *run)
         snprintf(log_likelihood, sizeof log_likelihood, "%.8g", phl_model_log_likelihood(model));
         bool trained = phl_model_draws(model) > 0;
         table_row(&table, (const char *const[]){name, trees, trained ? log_likelihood : "-",
-                                                iterations, stop_in_words(model)});
+                                                iterations, run_stop_in_words(model)});
     }
     table_end(&table, stderr, 2);
 }

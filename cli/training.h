@@ -34,7 +34,7 @@ int training_begin(const cli_arguments *parsed, void *context, training *how);
 void training_clear(training *how);
 
 /* The options of the sampler; called by training_begin. */
-int training_read_gibbs(const cli_arguments *parsed, training *how);
+int training_gibbs_read(const cli_arguments *parsed, training *how);
 
 /* Is it the sampler that will learn? */
 bool training_samples(const training *how);

@@ -178,7 +178,7 @@ static int read_sizes(const cli_arguments *parsed, training *how)
     return EXIT_OK;
 }
 
-int training_read_gibbs(const cli_arguments *parsed, training *how)
+int training_gibbs_read(const cli_arguments *parsed, training *how)
 {
     phl_train_options *o = &how->options;
     if (arguments_given(parsed, "warmup")) {

@@ -27,7 +27,7 @@
  *
  * Contents: 1 errors, 2 callbacks, 3 building a forest, 4 querying a forest, 5 combining forests,
  * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a run,
- * 12 cross-validation, 13 diagnosis.
+ * 12 features, 13 cross-validation, 14 diagnosis.
  */
 #ifndef PHLOEM_H
 #define PHLOEM_H
@@ -310,12 +310,12 @@ typedef struct phl_read_options {
     bool xml_text;                   /* text as leaves labelled "#text" */
     bool ptb_drop_words;             /* leave words out of parse trees */
     phl_conllu_label conllu_label;
-    /* Blocks of a source end behind the tree with which they have so many trees, or distinct
+    /* Blocks of a source end after the tree with which they have so many trees, or distinct
      * subtrees and links together; 0 = default, SIZE_MAX = no bound. */
     size_t block_trees; /* 100,000 */
     size_t block_size;  /* 1,000,000 */
     /* Caps; 0 = default. */
-    uint64_t max_nodes;      /* nodes a tree: 100,000,000 */
+    uint64_t max_nodes;      /* nodes per tree: 100,000,000 */
     uint64_t max_children;   /* highest slot: 10,000,000 */
     uint64_t max_depth;      /* XML nesting: 10,000 */
     uint64_t max_attributes; /* XML attributes an element: 10,000 */
@@ -400,7 +400,7 @@ PHL_API void phl_write_options_init_sized(phl_write_options *options, size_t siz
 
 /* Write all trees to a file ("-" is standard output), compressed when its name ends in .gz or .zst.
  * The file is replaced only when complete.  XML with more than one tree: `path` is a folder, made
- * if need be, with one folder a class.  A tree the format cannot express is refused with
+ * if need be, with one folder per class.  A tree the format cannot express is refused with
  * PHL_ERR_EXPRESS before anything is replaced. */
 PHL_API phl_status phl_forest_write(const phl_forest *forest, const char *path,
                                     const phl_write_options *options, phl_error *error);
@@ -479,7 +479,7 @@ typedef struct phl_documents_options {
     uint64_t seed;
     size_t classes;         /* 4 */
     size_t trees_per_class; /* 100 */
-    size_t nodes;           /* mean nodes a document, about: 40 */
+    size_t nodes;           /* mean nodes per document, about: 40 */
     size_t vocabulary;      /* element names: 60 */
     double noise;           /* chance that a node's label is replaced: 0.02 */
     double overlap;         /* share of grammar rules common to all classes: 0.5 */
@@ -493,7 +493,7 @@ PHL_API phl_status phl_generate_documents(const phl_documents_options *options, 
 /* ---------------------------------------------------------------------------------------------
  * 10. Models and training
  *
- * A run is what training gives: an alphabet, one model a class (or one for all trees), how it was
+ * A run is what training gives: an alphabet, one model per class (or one for all trees), how it was
  * made, and traces.  A model is one or more draws: parameters that predictions average over in
  * probability space (EM gives one draw).
  * ------------------------------------------------------------------------------------------- */
@@ -523,7 +523,7 @@ typedef struct phl_model phl_model;
 /* Where a training is.  Callbacks of a training come one at a time, but from any of its threads.
  *
  * `rhat` is what phl_diagnose would say of the log-joint if the training ended here:
- * rank-normalised split R-hat over the iterations behind the warm-up, of the chains of this class
+ * rank-normalised split R-hat over the iterations after the warm-up, of the chains of this class
  * that have at least half as many of them as the longest, cut to equal length.  NaN while it is
  * unknown: with EM, before two chains (or the only one asked for, whose halves are compared) have
  * got 4 such iterations, and when all values are equal.  It is computed about once a second, and
@@ -567,7 +567,7 @@ typedef struct phl_train_options {
     phl_kind kind; /* PHL_TF */
     phl_learner learner;
     uint32_t states;          /* C: 10 */
-    bool per_class;           /* one model a class; every tree must have a class */
+    bool per_class;           /* one model per class; every tree must have a class */
     uint64_t seed;            /* 42 */
     int threads;              /* 0: all cores */
     size_t iterations;        /* PHL_DEFAULT: EM 100, Gibbs 200 with the warm-up */
@@ -587,7 +587,7 @@ typedef struct phl_train_options {
     bool soft;                     /* second stage with soft clustering */
     size_t warmup;                 /* PHL_DEFAULT: half of the iterations */
     size_t chains;                 /* 4 */
-    size_t keep;                   /* 10 draws a chain, spread over what follows the warm-up */
+    size_t keep;                   /* 10 draws per chain, spread over what follows the warm-up */
     double anneal_start;           /* T0: 1, no annealing */
     size_t anneal_end;             /* m0, at most the warm-up; PHL_DEFAULT: the warm-up */
     uint32_t slots_min, slots_max; /* active slots: 0; (uint32_t)PHL_DEFAULT: 5 */
@@ -607,7 +607,7 @@ typedef struct phl_train_options {
 #define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))
 PHL_API void phl_train_options_init_sized(phl_train_options *options, size_t size);
 
-/* Fit a model to a forest (not empty), or one a class.  Cancelled: what was reached is returned
+/* Fit a model to a forest (not empty), or one per class.  Cancelled: what was reached is returned
  * with stop reason "interrupted" and status PHL_OK, unless nothing was reached yet. */
 PHL_API phl_status phl_train(const phl_forest *forest, const phl_train_options *options,
                              phl_run **run, phl_error *error);
@@ -659,7 +659,7 @@ PHL_API void phl_resume_options_init_sized(phl_resume_options *options, size_t s
 /* Go on with a training that was interrupted, for every class and chain from its last checkpoint
  * and with the same random streams: the result is, to the bit, that of a training that was not
  * interrupted.  A finished run is returned as it is, unless it is to be extended: EM fits that
- * ended at the limit go on; chains go on with the configured warm-up and annealing behind them,
+ * ended at the limit go on; chains go on with the configured warm-up and annealing after them,
  * draws kept so far stay, and as many again are spread over the iterations that are new (with soft
  * clustering, of the soft stage).  PHL_ERR_CHANGED when the trees are others; PHL_ERR_WRITE when
  * another training is at work on the file; PHL_ERR_FORMAT when another version wrote the
@@ -737,7 +737,7 @@ typedef struct phl_tensor {
     size_t shape[PHL_TENSOR_AXES], strides[PHL_TENSOR_AXES]; /* [n_axes] */
 } phl_tensor;
 
-/* Tensors are numbered from 0; false, and *tensor untouched, behind the last one. */
+/* Tensors are numbered from 0; false, and *tensor untouched, after the last one. */
 PHL_API bool phl_tensor_get(const phl_draw *draw, size_t i, phl_tensor *tensor);
 /* By its name and slot; false, and *tensor untouched, when the draw has none such. */
 PHL_API bool phl_tensor_find(const phl_draw *draw, const char *name, uint32_t slot,
@@ -763,7 +763,7 @@ typedef struct phl_trace_row {
 
 /* Chains (or restarts) of a model are numbered below this; those not begun have no rows. */
 PHL_API size_t phl_trace_chains(const phl_model *model);
-/* Row i of a chain, ascending by iteration; NULL behind the last one.  Rows of a chain lie behind
+/* Row i of a chain, ascending by iteration; NULL after the last one.  Rows of a chain lie after
  * each other in memory, at equal distances. */
 PHL_API const phl_trace_row *phl_trace_get(const phl_model *model, size_t chain, size_t i);
 
@@ -1065,10 +1065,95 @@ PHL_API phl_status phl_sample(const phl_run *run, phl_source *shapes,
                               phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
- * 12. Folds and cross-validation
+ * 12. Features
+ *
+ * Pieces of trees as numbers, for linear models here and elsewhere.  The groups, for every node:
+ *
+ *     S   the complete subtree below it: labels and slots, whatever slot it sits in itself
+ *     B   each two neighbours among its children, and the label above them
+ *     BG  the same with the label above that one
+ *     L   its label
+ *     P1  its label and the one above it
+ *
+ * In B and BG the first and the last child have a border beside them; one or more empty slots
+ * before or between children are one gap, which stands like a child.  In BG and P1 there is a
+ * border above the root.  A node without children has none of B and BG.  An unknown label is a
+ * symbol of its own, equal to other unknown labels.
+ *
+ * A dictionary is made of some trees and knows the features that occur in them, compared in full,
+ * and no others.  A tree may have features that the dictionary does not know, all of them if its
+ * labels are new: they have no number, but they count in the values.  The value of a feature is the
+ * root of its share of the occurrences of its group in the tree, known or not, divided by the root
+ * of the number of groups that the tree has: the squares of the values of all features of a tree
+ * add up to 1.  The weight of a tree plays no role.
  * ------------------------------------------------------------------------------------------- */
 
-/* Read test folds: one fold a line, the 1-based numbers of its trees separated by blanks; empty
+enum {
+    PHL_FEATURE_S = 1,
+    PHL_FEATURE_B = 2,
+    PHL_FEATURE_BG = 4,
+    PHL_FEATURE_L = 8,
+    PHL_FEATURE_P1 = 16,
+    PHL_FEATURES_ALL = 31
+};
+
+/* "S", "B", "BG", "L" or "P1"; NULL: no such group. */
+PHL_API const char *phl_features_group_name(unsigned group);
+
+typedef struct phl_features phl_features;
+
+typedef struct phl_features_options {
+    size_t size;        /* set by init */
+    unsigned groups;    /* a sum of PHL_FEATURE_...: PHL_FEATURES_ALL */
+    size_t least_trees; /* 1: leave out what is in fewer distinct trees */
+    int threads;        /* 0: all cores */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_features_options;
+
+#define phl_features_options_init(options)                                                         \
+    phl_features_options_init_sized((options), sizeof *(options))
+PHL_API void phl_features_options_init_sized(phl_features_options *options, size_t size);
+
+/* The dictionary of the features of a forest. */
+PHL_API phl_status phl_features_create(const phl_forest *forest,
+                                       const phl_features_options *options, phl_features **features,
+                                       phl_error *error);
+PHL_API void phl_features_free(phl_features *features);
+
+/* Features are numbered from 0, group by group. */
+PHL_API size_t phl_features_count(const phl_features *features);
+PHL_API unsigned phl_features_group(const phl_features *features,
+                                    size_t feature); /* 0: none such */
+/* A feature as a tree in brackets, to be released with phl_free: borders are ^ above the root, <
+ * before and > behind children, a gap is _, an unknown label ?; labels that look like one of these
+ * are quoted.  Complete subtrees are cut after 1,000 nodes: "...". */
+PHL_API phl_status phl_features_text(const phl_features *features, size_t feature, char **text,
+                                     phl_error *error);
+
+/* The features of a tree that the dictionary knows. */
+typedef struct phl_tree_features {
+    size_t n;
+    const uint32_t *feature; /* [n] ascending */
+    const uint64_t *count;   /* [n] occurrences in the tree */
+    const double *value;     /* [n] */
+    uint64_t occurrences;    /* of all features of its groups, known or not */
+} phl_tree_features;
+
+typedef phl_status (*phl_features_fn)(const phl_tree_at *at, const phl_tree_features *features,
+                                      void *context, phl_error *error);
+
+/* The features of trees, in the order of the source; class_index in what `each` is given is 0.  Of
+ * the options only threads, cancel and context are looked at. */
+PHL_API phl_status phl_features_extract(const phl_features *features, phl_source *source,
+                                        const phl_features_options *options, phl_features_fn each,
+                                        phl_error *error);
+
+/* ---------------------------------------------------------------------------------------------
+ * 13. Folds and cross-validation
+ * ------------------------------------------------------------------------------------------- */
+
+/* Read test folds: one fold per line, the 1-based numbers of its trees separated by blanks; empty
  * lines and lines that begin with # are passed over.  fold [n_trees] gets the 0-based fold of every
  * tree.  PHL_ERR_SYNTAX with the place: not a number, out of range, a tree twice; and a tree in no
  * fold, fewer than two folds. */
@@ -1144,10 +1229,10 @@ PHL_API phl_status phl_cross_validate(const phl_forest *forest, const phl_evalua
 PHL_API void phl_cross_validation_free(phl_cross_validation *result);
 
 /* ---------------------------------------------------------------------------------------------
- * 13. Diagnosis
+ * 14. Diagnosis
  *
  * Can a run be trusted?  Chains are compared on quantities that do not depend on how states are
- * numbered, over the draws behind the warm-up at temperature 1: rank-normalised split R-hat, bulk
+ * numbered, over the draws after the warm-up at temperature 1: rank-normalised split R-hat, bulk
  * and tail effective sample size (ESS), and the Monte Carlo standard error (MCSE) of the mean, as
  * in Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021) and the R package `posterior`.  Restarts
  * of EM are compared by where they ended.
@@ -1191,7 +1276,7 @@ typedef struct phl_chain_diagnosis {
 
     /* Gibbs */
     bool compared;  /* false: it has less than half the draws of the longest chain */
-    uint64_t draws; /* behind the warm-up, at temperature 1 */
+    uint64_t draws; /* after the warm-up, at temperature 1 */
     double mean[PHL_QUANTITIES], sd[PHL_QUANTITIES]; /* of those compared; NaN: none */
     uint32_t
         mode; /* from 1, highest log-joint first: chains are in one mode when the central 90 %

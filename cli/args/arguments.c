@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const option_value *value_of(const cli_arguments *parsed, const char *name, option_type type)
 {
-    size_t i = option_find(parsed->command, name, strlen(name));
+    size_t i = command_find_option(parsed->command, name, strlen(name));
     if (i == SIZE_MAX || command_option(parsed->command, i)->type != type) {
         terminal_defect(name);
     }
@@ -17,12 +18,12 @@ static const option_value *value_of(const cli_arguments *parsed, const char *nam
 
 bool arguments_has(const cli_arguments *parsed, const char *name)
 {
-    return option_find(parsed->command, name, strlen(name)) != SIZE_MAX;
+    return command_find_option(parsed->command, name, strlen(name)) != SIZE_MAX;
 }
 
 bool arguments_given(const cli_arguments *parsed, const char *name)
 {
-    size_t i = option_find(parsed->command, name, strlen(name));
+    size_t i = command_find_option(parsed->command, name, strlen(name));
     if (i == SIZE_MAX) {
         terminal_defect(name);
     }
@@ -41,7 +42,7 @@ const char *arguments_string(const cli_arguments *parsed, const char *name)
 
 const char *arguments_path(const cli_arguments *parsed, const char *name)
 {
-    size_t i = option_find(parsed->command, name, strlen(name));
+    size_t i = command_find_option(parsed->command, name, strlen(name));
     bool written = i != SIZE_MAX && command_option(parsed->command, i)->type == OPTION_OUTPUT;
     return value_of(parsed, name, written ? OPTION_OUTPUT : OPTION_PATH)->text;
 }
@@ -49,6 +50,11 @@ const char *arguments_path(const cli_arguments *parsed, const char *name)
 uint64_t arguments_integer(const cli_arguments *parsed, const char *name)
 {
     return value_of(parsed, name, OPTION_INTEGER)->integer;
+}
+
+int arguments_threads(const cli_arguments *parsed)
+{
+    return (int)arguments_integer(parsed, "threads");
 }
 
 double arguments_real(const cli_arguments *parsed, const char *name)
@@ -138,4 +144,16 @@ char *arguments_line(const cli_arguments *parsed)
         end = append_word(end, parsed->words[i]);
     }
     return line;
+}
+
+void arguments_free(cli_arguments *parsed)
+{
+    if (parsed->values) {
+        for (size_t i = 0; command_option(parsed->command, i); i++) {
+            option_value_clear(&parsed->values[i]);
+        }
+    }
+    free(parsed->values);
+    free(parsed->operands);
+    *parsed = (cli_arguments){0};
 }

@@ -51,6 +51,9 @@ static const field fields[] = {
     {"documents.vocabulary", "vocabulary"},
     {"documents.noise", "noise"},
     {"documents.overlap", "overlap"},
+    {"features.groups", "groups"},
+    {"features.least_trees", "least-trees"},
+    {"features.threads", "threads"},
     {"train.kind", "model"},
     {"train.learner", "learner"},
     {"train.states", "states"},
@@ -152,7 +155,7 @@ static const field *find(const field *table, size_t n, const char *name)
 static const char *argument_of(const cli_command *const *commands, const char *option)
 {
     for (; *commands != NULL; commands++) {
-        size_t index = option_find(*commands, option, strlen(option));
+        size_t index = command_find_option(*commands, option, strlen(option));
         if (index != SIZE_MAX) {
             return command_option(*commands, index)->argument;
         }

@@ -1,339 +1,299 @@
-/* options.c - parsing the words of a command line by the command's option table.
+/* options.c - option values: strict parsing, and the words that describe what is expected.
  *
- * Contents: looking things up, usage errors, parsing, the general options.
- *
- * Options may stand before and after operands, as --name=value, --name value, -x value or -xvalue;
- * letters of flags may be joined; "--" ends the options; "-" is an operand.
+ * Contents: numbers, choices, lists, parsing by type, description for help texts.
  */
 #include "args/options.h"
 #include "print/terminal.h"
 
-#include <stdarg.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- looking things up ---- */
-
-const cli_option *command_option(const cli_command *command, size_t i)
+static bool is_digits(const char *text)
 {
-    if (!command->groups) {
-        return NULL;
+    return *text && !text[strspn(text, "0123456789")];
+}
+
+/* Digits only: no sign, no blanks, no separators, no overflow. */
+static bool parse_integer(const char *text, uint64_t *number)
+{
+    if (!is_digits(text)) {
+        return false;
     }
-    for (size_t g = 0; command->groups[g]; g++) {
-        if (i < command->groups[g]->n) {
-            return &command->groups[g]->options[i];
+    errno = 0;
+    *number = strtoull(text, NULL, 10);
+    return errno == 0;
+}
+
+/* A finite decimal number: no blanks, no hexadecimal, no "nan", no "inf". */
+static bool parse_real(const char *text, double *number)
+{
+    char *end;
+    if (!*text || text[strspn(text, "0123456789.eE+-")]) {
+        return false;
+    }
+    *number = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*number);
+}
+
+/* "4096", "500M", "2G". */
+static bool parse_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    char digits[24];
+    size_t length = strspn(text, "0123456789");
+    unsigned shift = 0;
+    if (length >= sizeof digits) {
+        return false;
+    }
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    if (text[length]) {
+        const char *unit = strchr(units, text[length]);
+        if (!unit || text[length + 1]) {
+            return false;
         }
-        i -= command->groups[g]->n;
+        shift = 10 * (unsigned)(unit - units + 1);
     }
-    return NULL;
+    if (!parse_integer(digits, bytes) || *bytes == 0 || *bytes > UINT64_MAX >> shift) {
+        return false;
+    }
+    *bytes <<= shift;
+    return true;
 }
 
-const char *command_word(const cli_command *command)
+const char *option_choice(const cli_option *option, size_t i, size_t *length)
 {
-    const char *blank = strrchr(command->name, ' ');
-    return blank ? blank + 1 : command->name;
-}
-
-const cli_command *command_find(const cli_command *const *table, const char *word)
-{
-    for (size_t i = 0; table[i]; i++) {
-        if (strcmp(command_word(table[i]), word) == 0) {
-            return table[i];
+    const char *at = option->choices;
+    for (; i > 0; i--) {
+        at = strchr(at, '|');
+        if (!at) {
+            return NULL;
         }
+        at++;
     }
-    return NULL;
+    *length = strcspn(at, "|");
+    return at;
 }
 
-static size_t count_options(const cli_command *command)
+/* The word of today for one of earlier versions; others as they are. */
+static const char *current_choice(const cli_option *option, const char *text)
 {
-    size_t n = 0;
-    while (command_option(command, n)) {
-        n++;
-    }
-    return n;
+    const char *now = option->older ? strchr(option->older, '=') : NULL;
+    bool older = now && strlen(text) == (size_t)(now - option->older) &&
+                 strncmp(text, option->older, strlen(text)) == 0;
+    return older ? now + 1 : text;
 }
 
-size_t option_find(const cli_command *command, const char *name, size_t length)
+static bool parse_choice(const cli_option *option, const char *text, uint64_t *which)
 {
-    const cli_option *o;
-    for (size_t i = 0; (o = command_option(command, i)); i++) {
-        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
-static size_t find_letter(const cli_command *command, char letter)
-{
-    const cli_option *o;
-    for (size_t i = 0; (o = command_option(command, i)); i++) {
-        if (o->letter == letter) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
-/* ---- usage errors ---- */
-
-int usage_error(const cli_command *command, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    terminal_message_list(format, list);
-    va_end(list);
-    if (command) {
-        terminal_message("try 'phloem %s --help'", command->name);
-    } else {
-        terminal_message("try 'phloem --help'");
-    }
-    return EXIT_USAGE;
-}
-
-int library_error(const cli_command *command, const phl_error *error)
-{
-    if (error->status == PHL_ERR_CANCELLED) { /* results appear only when complete */
-        terminal_message("interrupted, nothing was written");
-        return terminal_exit_code(error->status);
-    }
-    int code = terminal_error(error);
-    if (code == EXIT_USAGE) {
-        terminal_message("try 'phloem %s --help'", command->name);
-    }
-    return code;
-}
-
-static parse_outcome unknown_option(const cli_command *command, const char *word, size_t length)
-{
-    size_t n = count_options(command);
-    const char **names = terminal_allocate(n + 1, sizeof *names);
-    char typed[64];
-    for (size_t i = 0; i < n; i++) {
-        names[i] = command_option(command, i)->name;
-    }
-    snprintf(typed, sizeof typed, "%.*s", (int)(length > 60 ? 60 : length), word);
-    const char *near = suggest(typed, names, n);
-    if (near) {
-        usage_error(command, "unknown option '--%s', did you mean '--%s'?", typed, near);
-    } else {
-        usage_error(command, "unknown option '--%s'", typed);
-    }
-    free(names);
-    return PARSE_BAD;
-}
-
-/* ---- parsing ---- */
-
-typedef struct word_parser {
-    cli_arguments *parsed;
-    char *const *words;
-    int n_words, at;
-} word_parser;
-
-/* Take option i, whose value, if any, was attached, or is the next word. */
-static parse_outcome take_option(word_parser *parser, size_t i, const char *attached)
-{
-    const cli_command *command = parser->parsed->command;
-    const cli_option *o = command_option(command, i);
-    option_value *value = &parser->parsed->values[i];
-    char problem[900];
-    if (o->type == OPTION_FLAG) {
-        if (attached) {
-            usage_error(command, "option --%s takes no value, found '%s'", o->name, attached);
-            return PARSE_BAD;
-        }
-        value->given = true;
-        return PARSE_RUN;
-    }
-    if (!attached) {
-        const char *next = parser->at + 1 < parser->n_words ? parser->words[parser->at + 1] : NULL;
-        if (!next) {
-            usage_error(command, "option --%s needs a value, %s: %.*s", o->name, o->argument,
-                        (int)strcspn(o->help, ";"), o->help);
-            return PARSE_BAD;
-        }
-        /* "-o --quiet" is a forgotten value, not a file of that name. */
-        bool free_text = o->type == OPTION_STRING || o->type == OPTION_PATH ||
-                         o->type == OPTION_OUTPUT || o->type == OPTION_LIST;
-        if (free_text && next[0] == '-' && next[1]) {
-            usage_error(command, "option --%s needs a value, found '%s' (write --%s=%s if meant)",
-                        o->name, next, o->name, next);
-            return PARSE_BAD;
-        }
-        attached = next;
-        parser->at++;
-    }
-    if (!value->given) {
-        option_value_clear(value); /* a list adds to what was given, not to the default */
-    }
-    if (!option_value_parse(o, attached, value, problem, sizeof problem)) {
-        usage_error(command, "%s", problem);
-        return PARSE_BAD;
-    }
-    value->given = true;
-    return PARSE_RUN;
-}
-
-static parse_outcome take_long(word_parser *parser, const char *name)
-{
-    size_t length = strcspn(name, "=");
-    size_t i = option_find(parser->parsed->command, name, length);
-    if (i == SIZE_MAX) {
-        return unknown_option(parser->parsed->command, name, length);
-    }
-    return take_option(parser, i, name[length] ? name + length + 1 : NULL);
-}
-
-static parse_outcome take_letters(word_parser *parser, const char *letters)
-{
-    const cli_command *command = parser->parsed->command;
-    size_t length = strcspn(letters, "=");
-    /* "-from" is more likely "--from" than "-f rom". */
-    if (length > 1 && option_find(command, letters, length) != SIZE_MAX) {
-        usage_error(command, "unknown option '-%s', did you mean '--%s'?", letters, letters);
-        return PARSE_BAD;
-    }
-    for (; *letters; letters++) {
-        size_t i = find_letter(command, *letters);
-        if (i == SIZE_MAX) {
-            usage_error(command, "unknown option '-%c'", *letters);
-            return PARSE_BAD;
-        }
-        bool flag = command_option(command, i)->type == OPTION_FLAG;
-        parse_outcome outcome = take_option(parser, i, !flag && letters[1] ? letters + 1 : NULL);
-        if (outcome != PARSE_RUN || !flag) {
-            return outcome;
+    size_t length;
+    const char *choice;
+    for (size_t i = 0; (choice = option_choice(option, i, &length)); i++) {
+        if (strlen(text) == length && memcmp(text, choice, length) == 0) {
+            *which = i;
+            return true;
         }
     }
-    return PARSE_RUN;
+    return false;
 }
 
-static parse_outcome check_operands(const cli_arguments *parsed)
+static bool parse_list(const char *text, option_value *value)
 {
-    const cli_command *c = parsed->command;
-    if (parsed->n_operands < c->least_operands) {
-        usage_error(c, "%s is missing: %s", c->operands, c->operand_help);
-        return PARSE_BAD;
-    }
-    if (parsed->n_operands > c->most_operands) {
-        usage_error(c, "unexpected '%s'; %s takes %s", parsed->operands[c->most_operands], c->name,
-                    c->most_operands ? c->operands : "options only");
-        return PARSE_BAD;
-    }
-    return PARSE_RUN;
-}
-
-/* Required options are there, excluding ones are not there together. */
-static parse_outcome check_options(const cli_arguments *parsed)
-{
-    const cli_command *c = parsed->command;
-    const cli_option *o;
-    for (size_t i = 0; (o = command_option(c, i)); i++) {
-        if (!parsed->values[i].given) {
-            if (!o->required) {
-                continue;
-            }
-            char letter[8] = "";
-            if (o->letter) {
-                snprintf(letter, sizeof letter, "-%c or ", o->letter);
-            }
-            usage_error(c, "%s--%s %s is missing: %.*s", letter, o->name, o->argument,
-                        (int)strcspn(o->help, ";"), o->help);
-            return PARSE_BAD;
-        }
-        for (const char *at = o->excludes; at && *at; at += strspn(at, " ")) {
-            size_t length = strcspn(at, " ");
-            size_t other = option_find(c, at, length);
-            if (other != SIZE_MAX && parsed->values[other].given) {
-                usage_error(c, "options --%s and --%.*s exclude each other", o->name, (int)length,
-                            at);
-                return PARSE_BAD;
-            }
-            at += length;
-        }
-    }
-    return PARSE_RUN;
-}
-
-static void take_fallbacks(cli_arguments *parsed)
-{
-    const cli_option *o;
-    char problem[900];
-    for (size_t i = 0; (o = command_option(parsed->command, i)); i++) {
-        if (o->fallback &&
-            !option_value_parse(o, o->fallback, &parsed->values[i], problem, sizeof problem)) {
-            terminal_defect(problem);
-        }
-    }
-}
-
-parse_outcome arguments_parse(const cli_command *command, int n_words, char *const *words,
-                              cli_arguments *parsed)
-{
-    word_parser parser = {.parsed = parsed, .words = words, .n_words = n_words};
-    bool options_ended = false;
-    *parsed = (cli_arguments){.command = command, .words = words, .n_words = n_words};
-    parsed->values = terminal_allocate(count_options(command) + 1, sizeof *parsed->values);
-    parsed->operands = terminal_allocate((size_t)n_words + 1, sizeof *parsed->operands);
-    take_fallbacks(parsed);
-    for (; parser.at < n_words; parser.at++) {
-        const char *word = words[parser.at];
-        parse_outcome outcome = PARSE_RUN;
-        if (options_ended || word[0] != '-' || !word[1]) {
-            parsed->operands[parsed->n_operands++] = word;
-        } else if (strcmp(word, "--") == 0) {
-            options_ended = true;
-        } else if (word[1] == '-') {
-            outcome = take_long(&parser, word + 2);
+    char *item = terminal_allocate(strlen(text) + 1, 1);
+    size_t length = 0;
+    for (const char *at = text;; at++) {
+        if (at[0] == '\\' && at[1] == ',') {
+            item[length++] = *++at;
+        } else if (*at && *at != ',') {
+            item[length++] = *at;
         } else {
-            outcome = take_letters(&parser, word + 1);
-        }
-        if (outcome != PARSE_RUN) {
-            return outcome;
-        }
-        if (arguments_flag(parsed, "help")) {
-            return PARSE_HELP;
-        }
-        if (arguments_flag(parsed, "version")) {
-            return PARSE_VERSION;
+            if (length == 0) {
+                break;
+            }
+            char **items = terminal_allocate(value->n_items + 1, sizeof *items);
+            if (value->n_items) {
+                memcpy(items, value->items, value->n_items * sizeof *items);
+            }
+            free(value->items);
+            value->items = items;
+            items[value->n_items] = terminal_allocate(length + 1, 1);
+            memcpy(items[value->n_items++], item, length);
+            length = 0;
+            if (!*at) {
+                free(item);
+                return true;
+            }
         }
     }
-    if (check_operands(parsed) != PARSE_RUN) {
-        return PARSE_BAD;
-    }
-    return check_options(parsed);
+    free(item);
+    return false;
 }
 
-void arguments_free(cli_arguments *parsed)
+static void append(char *buffer, size_t size, const char *text)
 {
-    if (parsed->values) {
-        for (size_t i = 0; command_option(parsed->command, i); i++) {
-            option_value_clear(&parsed->values[i]);
-        }
-    }
-    free(parsed->values);
-    free(parsed->operands);
-    *parsed = (cli_arguments){0};
+    size_t used = strlen(buffer);
+    snprintf(buffer + used, size - used, "%s", text);
 }
 
-/* ---- options of every command ---- */
+/* "brackets, json, ptb" */
+static void append_choices(const cli_option *option, char *buffer, size_t size)
+{
+    size_t length;
+    const char *choice;
+    char word[64];
+    for (size_t i = 0; (choice = option_choice(option, i, &length)); i++) {
+        snprintf(word, sizeof word, "%s%.*s", i ? ", " : "", (int)length, choice);
+        append(buffer, size, word);
+    }
+}
 
-static const cli_option general_rows[] = {
-    {.name = "threads",
-     .letter = 'j',
-     .type = OPTION_INTEGER,
-     .argument = "N",
-     .least = 1,
-     .most = 4096,
-     .fallback_note = "all cores",
-     .help = "threads to use; results do not depend on it"},
-    {.name = "quiet",
-     .letter = 'q',
-     .type = OPTION_FLAG,
-     .help = "print errors only, no notes and no summary"},
-    {.name = "help", .letter = 'h', .type = OPTION_FLAG, .help = "print this help"},
-    {.name = "version", .letter = 'V', .type = OPTION_FLAG, .help = "print the version"},
-};
-const option_group general_options = {"General", general_rows,
-                                      sizeof general_rows / sizeof *general_rows};
+/* "from 1 to 4,096", "of at least 1" with the words given; nothing without a range. */
+static void append_range(const cli_option *option, const char *between, const char *above,
+                         char *buffer, size_t size)
+{
+    char text[160], low[NUMBER_SIZE], high[NUMBER_SIZE];
+    bool bounded;
+    if (option->type == OPTION_INTEGER) {
+        bounded = option->most != UINT64_MAX;
+        number_grouped(option->least, low);
+        number_grouped(option->most, high);
+    } else {
+        bounded = option->high < HUGE_VAL;
+        number_exact(option->low, low);
+        number_exact(option->high, high);
+    }
+    if (bounded) {
+        snprintf(text, sizeof text, "%s%s to %s", between, low, high);
+    } else {
+        snprintf(text, sizeof text, "%s%s", above, low);
+    }
+    append(buffer, size, text);
+}
+
+static void append_expected(const cli_option *option, char *buffer, size_t size)
+{
+    switch (option->type) {
+    case OPTION_CHOICE:
+        append(buffer, size, "one of ");
+        append_choices(option, buffer, size);
+        break;
+    case OPTION_INTEGER:
+        append(buffer, size, "a whole number ");
+        append_range(option, "from ", "of at least ", buffer, size);
+        break;
+    case OPTION_REAL:
+        append(buffer, size, "a number ");
+        append_range(option, "from ", "of at least ", buffer, size);
+        break;
+    case OPTION_SEED:
+        append(buffer, size, "a whole number below 2^64, or 'random'");
+        break;
+    case OPTION_SIZE:
+        append(buffer, size, "a number of bytes of at least 1, such as 500M or 2G");
+        break;
+    case OPTION_LIST:
+        append(buffer, size, "names separated by commas");
+        break;
+    case OPTION_PATH:
+    case OPTION_OUTPUT:
+        append(buffer, size, "a file or folder name");
+        break;
+    case OPTION_STRING:
+        append(buffer, size, "UTF-8 text");
+        break;
+    case OPTION_FLAG:
+        append(buffer, size, "no value");
+        break;
+    }
+}
+
+bool option_value_parse(const cli_option *option, const char *text, option_value *value,
+                        char *problem, size_t size)
+{
+    bool fine = false;
+    switch (option->type) {
+    case OPTION_FLAG:
+        fine = false;
+        break;
+    case OPTION_STRING:
+        fine = text_is_utf8(text);
+        break;
+    case OPTION_PATH:
+    case OPTION_OUTPUT:
+        fine = *text != '\0';
+        break;
+    case OPTION_CHOICE:
+        text = current_choice(option, text);
+        fine = parse_choice(option, text, &value->integer);
+        break;
+    case OPTION_INTEGER:
+        fine = parse_integer(text, &value->integer) && value->integer >= option->least &&
+               value->integer <= option->most;
+        break;
+    case OPTION_REAL:
+        fine = parse_real(text, &value->real) && value->real >= option->low &&
+               value->real <= option->high;
+        break;
+    case OPTION_LIST:
+        fine = text_is_utf8(text) && parse_list(text, value);
+        break;
+    case OPTION_SIZE:
+        fine = parse_size(text, &value->integer);
+        break;
+    case OPTION_SEED:
+        fine = strcmp(text, "random") == 0 || parse_integer(text, &value->integer);
+        break;
+    }
+    value->text = text;
+    if (fine) {
+        return true;
+    }
+    snprintf(problem, size, "option --%s: found '%.100s', expected ", option->name, text);
+    append_expected(option, problem, size);
+    if (option->type == OPTION_INTEGER && is_digits(text) &&
+        !parse_integer(text, &value->integer)) {
+        append(problem, size, ", below 2^64");
+    }
+    return false;
+}
+
+void option_value_clear(option_value *value)
+{
+    for (size_t i = 0; i < value->n_items; i++) {
+        free(value->items[i]);
+    }
+    free(value->items);
+    *value = (option_value){0};
+}
+
+void option_describe(const cli_option *option, char *buffer, size_t size)
+{
+    char facts[400] = "";
+    bool ranged =
+        (option->type == OPTION_INTEGER && (option->least > 1 || option->most != UINT64_MAX)) ||
+        option->type == OPTION_REAL;
+    if (option->type == OPTION_CHOICE) {
+        append_choices(option, facts, sizeof facts);
+    }
+    if (ranged) {
+        append_range(option, "", "at least ", facts, sizeof facts);
+    }
+    const char *fallback = option->fallback ? option->fallback : option->fallback_note;
+    if (fallback) {
+        append(facts, sizeof facts, facts[0] ? "; default: " : "default: ");
+        append(facts, sizeof facts, fallback);
+    }
+    if (option->required) {
+        append(facts, sizeof facts, facts[0] ? "; required" : "required");
+    }
+    buffer[0] = '\0';
+    append(buffer, size, option->help);
+    if (facts[0]) {
+        append(buffer, size, " [");
+        append(buffer, size, facts);
+        append(buffer, size, "]");
+    }
+}

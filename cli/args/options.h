@@ -1,8 +1,8 @@
 /* options.h - the option tables of the command line.
  *
  * A command is described once, as constant data: what it does, its operands, its options in groups,
- * its examples.  That description drives parsing (options.c, values.c), --help (help.c), the man
- * pages (manual.c) and bash completion (completion.c).
+ * its examples.  That description drives parsing (arguments_parse.c, options.c), --help (help.c),
+ * the man pages (manual.c) and bash completion (completion.c).
  */
 #ifndef PHLOEM_CLI_OPTIONS_H
 #define PHLOEM_CLI_OPTIONS_H
@@ -79,7 +79,7 @@ extern const option_group general_options;
         .help = "seed of the random numbers, or 'random' to have one picked and printed"           \
     }
 
-/* ---- values (values.c) ---- */
+/* ---- values (options.c) ---- */
 
 typedef struct option_value {
     bool given;
@@ -101,11 +101,11 @@ const char *option_choice(const cli_option *option, size_t i, size_t *length);
 /* Help phrase with choices, range and default, as shown to users. */
 void option_describe(const cli_option *option, char *buffer, size_t size);
 
-/* ---- parsing (options.c) ---- */
+/* ---- parsing (arguments_parse.c) ---- */
 
 struct cli_arguments {
     const cli_command *command;
-    option_value *values; /* one an option, in table order */
+    option_value *values; /* one per option, in table order */
     const char **operands;
     size_t n_operands;
     char *const *words; /* all words after the command's name, as typed */
@@ -120,10 +120,12 @@ parse_outcome arguments_parse(const cli_command *command, int n_words, char *con
                               cli_arguments *parsed);
 void arguments_free(cli_arguments *parsed);
 
+/* ---- commands (commands.c) ---- */
+
 /* The i-th option of a command, over all its groups; NULL past the end. */
 const cli_option *command_option(const cli_command *command, size_t i);
 /* Index of the option whose long name is these `length` bytes; SIZE_MAX if there is none. */
-size_t option_find(const cli_command *command, const char *name, size_t length);
+size_t command_find_option(const cli_command *command, const char *name, size_t length);
 /* The last word of a command's name. */
 const char *command_word(const cli_command *command);
 /* By its last word in a NULL-terminated table; NULL if there is none. */
@@ -136,10 +138,12 @@ const cli_command *command_find(const cli_command *const *table, const char *wor
 bool arguments_has(const cli_arguments *parsed, const char *name); /* is it in the table? */
 bool arguments_given(const cli_arguments *parsed, const char *name);
 bool arguments_flag(const cli_arguments *parsed, const char *name);
-const char *arguments_string(const cli_arguments *parsed, const char *name);  /* or NULL */
-const char *arguments_path(const cli_arguments *parsed, const char *name);    /* or NULL */
-uint64_t arguments_integer(const cli_arguments *parsed, const char *name);    /* 0: none given */
-double arguments_real(const cli_arguments *parsed, const char *name);         /* 0: none given */
+const char *arguments_string(const cli_arguments *parsed, const char *name); /* or NULL */
+const char *arguments_path(const cli_arguments *parsed, const char *name);   /* or NULL */
+uint64_t arguments_integer(const cli_arguments *parsed, const char *name);   /* 0: none given */
+double arguments_real(const cli_arguments *parsed, const char *name);        /* 0: none given */
+/* Value of --threads for the library. */
+int arguments_threads(const cli_arguments *parsed);
 uint64_t arguments_size(const cli_arguments *parsed, const char *name);       /* 0: none given */
 const char *arguments_choice(const cli_arguments *parsed, const char *name);  /* or NULL */
 size_t arguments_choice_index(const cli_arguments *parsed, const char *name); /* from 0 */
@@ -150,13 +154,15 @@ int arguments_seed(const cli_arguments *parsed, uint64_t *seed);
 /* The command line as one could type it again; to be freed. */
 char *arguments_line(const cli_arguments *parsed);
 
+/* ---- what is wrong (usage.c, suggest.c) ---- */
+
 /* "phloem: <problem>" and where to find help, on standard error.  Returns the exit code, 2. */
 int usage_error(const cli_command *command, const char *format, ...) PHL_PRINTF(2, 3);
 
 /* The record as a message, for wrong usage with where to find help.  Returns the exit code. */
-int library_error(const cli_command *command, const phl_error *error);
+int usage_report(const cli_command *command, const phl_error *error);
 
-/* The candidate a mistyped word was probably meant to be; NULL when none is near (suggest.c). */
+/* The candidate a mistyped word was probably meant to be; NULL when none is near. */
 const char *suggest(const char *word, const char *const *candidates, size_t n);
 
 /* ---- texts (help.c, manual.c, completion.c) ---- */

@@ -110,7 +110,7 @@ static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, 
     json_out_close(json, '}');
 }
 
-void diagnosis_json(const phl_diagnosis *diagnosis)
+void diagnose_json(const phl_diagnosis *diagnosis)
 {
     bool gibbs = diagnosis->learner == PHL_LEARNER_GIBBS;
     json_writer json;

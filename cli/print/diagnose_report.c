@@ -142,17 +142,17 @@ static void print_in_full(const phl_class_diagnosis *diagnosis, const phl_model 
     }
     if (gibbs) {
         snprintf(line, sizeof line,
-                 "%s%s: %s compared, %s each behind a warm-up of %s, stopped by %s",
+                 "%s%s: %s compared, %s each after a warm-up of %s, stopped by %s",
                  diagnosis->class_name ? "class " : "", name,
                  number_of(diagnosis->n_compared, "chain", "chains", chains, sizeof chains),
                  number_of(diagnosis->draws, "draw", "draws", draws, sizeof draws),
                  number_of(diagnosis->warmup, "iteration", "iterations", warmup, sizeof warmup),
-                 stop_in_words(model));
+                 run_stop_in_words(model));
     } else {
         snprintf(line, sizeof line, "%s%s: %s, the best one stopped by %s",
                  diagnosis->class_name ? "class " : "", name,
                  number_of(diagnosis->n_chains, "restart", "restarts", chains, sizeof chains),
-                 stop_in_words(model));
+                 run_stop_in_words(model));
     }
     putchar('\n');
     terminal_wrap(stdout, line, 0, 2);
@@ -298,7 +298,7 @@ static void print_findings(const phl_diagnosis *diagnosis)
 
 /* ---- the report ---- */
 
-void diagnosis_print(const phl_diagnosis *diagnosis, const phl_run *run, size_t first_class)
+void diagnose_report(const phl_diagnosis *diagnosis, const phl_run *run, size_t first_class)
 {
     bool gibbs = diagnosis->learner == PHL_LEARNER_GIBBS;
     if (diagnosis->n_classes == 1) {

@@ -6,7 +6,7 @@
 
 /* On standard output: figures of one class in full or of several in a table, then what they mean.
  */
-void diagnosis_print(const phl_diagnosis *diagnosis, const phl_run *run, size_t first_class);
-void diagnosis_json(const phl_diagnosis *diagnosis);
+void diagnose_report(const phl_diagnosis *diagnosis, const phl_run *run, size_t first_class);
+void diagnose_json(const phl_diagnosis *diagnosis);
 
 #endif

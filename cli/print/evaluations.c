@@ -160,7 +160,7 @@ void evaluation_print(const phl_evaluation *e, const evaluation_words *words)
 
 /* ---- names in order ---- */
 
-size_t *names_in_order(const phl_evaluation *e)
+size_t *evaluation_names_in_order(const phl_evaluation *e)
 {
     ranked_name *ranks = terminal_allocate(e->n_names, sizeof *ranks);
     size_t *order = terminal_allocate(e->n_names, sizeof *order);
@@ -177,8 +177,8 @@ size_t *names_in_order(const phl_evaluation *e)
 
 /* ---- JSON ---- */
 
-void confusion_json(json_writer *json, const phl_evaluation *e, const phl_confusion *confusion,
-                    const size_t *order)
+void evaluation_confusion_json(json_writer *json, const phl_evaluation *e,
+                               const phl_confusion *confusion, const size_t *order)
 {
     size_t n = e->n_names;
     json_out_key(json, "confusion");
@@ -216,7 +216,7 @@ void evaluation_json(const phl_evaluation *e)
     json_out_number(&json, "entropy_bits", e->best->entropy_bits);
     json_out_number(&json, "predictive_entropy_bits", e->predictive_entropy_bits);
     json_out_number(&json, "log_loss", e->log_loss);
-    confusion_json(&json, e, e->best, NULL);
+    evaluation_confusion_json(&json, e, e->best, NULL);
     json_out_key(&json, "per_label");
     json_out_open(&json, '[', false);
     for (size_t i = 0; i < e->n_names; i++) {

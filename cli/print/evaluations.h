@@ -21,9 +21,9 @@ void evaluation_json(const phl_evaluation *evaluation);
 
 /* A confusion matrix of an evaluation, as a member of an object: names as the evaluation has them
  * or, with `order` [n_names], in that order. */
-void confusion_json(json_writer *json, const phl_evaluation *evaluation,
-                    const phl_confusion *confusion, const size_t *order);
+void evaluation_confusion_json(json_writer *json, const phl_evaluation *evaluation,
+                               const phl_confusion *confusion, const size_t *order);
 /* The names of an evaluation in order, numbers in them taken as numbers; to be freed. */
-size_t *names_in_order(const phl_evaluation *evaluation);
+size_t *evaluation_names_in_order(const phl_evaluation *evaluation);
 
 #endif

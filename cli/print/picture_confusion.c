@@ -43,7 +43,7 @@ static void draw_cell(FILE *file, uint64_t count, uint64_t all, bool large, doub
 void picture_confusion(FILE *file, const phl_evaluation *e, const phl_confusion *confusion,
                        const char *title)
 {
-    size_t n = e->n_names, *order = names_in_order(e);
+    size_t n = e->n_names, *order = evaluation_names_in_order(e);
     bool large = n <= LARGE_CELLS;
     double side = large ? 64 : 30, size = large ? 13 : 11;
     char name[TABLE_CELL];

@@ -195,3 +195,22 @@ void progress_report(const phl_error *error, void *context)
         terminal_report(error->status == PHL_OK ? "note: " : "", error);
     }
 }
+
+void progress_json(const phl_progress *p)
+{
+    json_writer json;
+    json_out_begin(&json, stderr);
+    json_out_open(&json, '{', true);
+    json_out_text(&json, "class", p->class_name);
+    json_out_count(&json, "class_index", p->class_index);
+    json_out_count(&json, "classes", p->classes);
+    json_out_count(&json, "chain", p->restart);
+    json_out_count(&json, "chains", p->restarts);
+    json_out_count(&json, "iteration", p->iteration);
+    json_out_count(&json, "iterations", p->iterations);
+    json_out_number(&json, "log_likelihood", p->log_likelihood);
+    json_out_count(&json, "active", p->active);
+    json_out_number(&json, "rhat", p->rhat);
+    json_out_number(&json, "seconds", p->seconds);
+    json_out_close(&json, '}');
+}

@@ -11,7 +11,7 @@
         .name = "progress", .type = OPTION_CHOICE, .argument = "HOW", .choices = "text|json",      \
         .fallback = "text",                                                                        \
         .help = "text: a table on a terminal, else a line every few seconds, with R-hat of the "   \
-                "chains so far; json: an object a line on standard error, for programs"            \
+                "chains so far; json: one object per line on standard error, for programs"         \
     }
 
 /* Where a class and chain (or restart) stands. */

@@ -155,10 +155,10 @@ static bool ends_in(const char *text, const char *ending)
     return n > m && strcmp(text + n - m, ending) == 0;
 }
 
-int result_open(result_file *result, const char *path)
+int rows_file_open(rows_file *result, const char *path)
 {
     phl_error error;
-    *result = (result_file){.path = path};
+    *result = (rows_file){.path = path};
     if (ends_in(path, ".gz") || ends_in(path, ".zst")) {
         terminal_message("%s: predictions are written as plain text; choose another name", path);
         return EXIT_USAGE;
@@ -189,14 +189,14 @@ int result_open(result_file *result, const char *path)
     return EXIT_OK;
 }
 
-int result_close(result_file *result, int code)
+int rows_file_close(rows_file *result, int code)
 {
     phl_error error;
     if (!result->file || result->file == stdout) {
-        *result = (result_file){0};
+        *result = (rows_file){0};
         return code;
     }
-    int reason = stream_flush(result->file);
+    int reason = terminal_flush(result->file);
     if (fclose(result->file) != 0 && reason == 0) {
         reason = errno;
     }
@@ -209,6 +209,6 @@ int result_close(result_file *result, int code)
     }
     phl_placing_close(&result->placing);
     interrupt_poll(false);
-    *result = (result_file){0};
+    *result = (rows_file){0};
     return code;
 }

@@ -36,17 +36,17 @@ void rows_end(row_writer *rows);
 void rows_cut(row_writer *rows);
 
 /* A file of results.  While it is open an interruption is polled: ask interrupt_asked. */
-typedef struct result_file {
+typedef struct rows_file {
     FILE *file; /* to write to */
     const char *path;
     phl_placing placing;
-} result_file;
+} rows_file;
 
 /* Open a new file beside `path` ("-" is standard output), with the permissions of the old one; what
  * is no regular file is written to directly.  Returns an exit code. */
-int result_open(result_file *result, const char *path);
+int rows_file_open(rows_file *result, const char *path);
 /* Put the file in its place if `code` is EXIT_OK, else remove it; a result that was never opened is
  * fine.  Returns `code` or what went wrong. */
-int result_close(result_file *result, int code);
+int rows_file_close(rows_file *result, int code);
 
 #endif

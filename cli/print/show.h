@@ -14,41 +14,41 @@ typedef struct shown_draw {
     phl_tensor *axes;
 } shown_draw;
 
-void show_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, size_t top);
-void show_end(shown_draw *shown);
+void shown_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, size_t top);
+void shown_end(shown_draw *shown);
 
 /* The table of slots, then each state: what it emits and what leads to it. */
-void show_slots(const shown_draw *shown);
+void show_model_slots(const shown_draw *shown);
 /* Which child positions matter over all draws: how often each slot had how many blocks. */
-void show_sizes(const phl_run *run, const phl_model *model);
-void show_partition(const shown_draw *shown);
-void show_states(const shown_draw *shown);
+void show_model_sizes(const phl_run *run, const phl_model *model);
+void show_model_partition(const shown_draw *shown);
+void show_model_states(const shown_draw *shown);
 
-/* ---- numbers (show_numbers.c) ---- */
+/* ---- numbers (shown.c) ---- */
 
 /* Element of a tensor with so many axes. */
-double number_at(const phl_tensor *tensor, size_t i);
-double number_at_2(const phl_tensor *tensor, size_t i, size_t j);
-double number_at_3(const phl_tensor *tensor, size_t i, size_t j, size_t k);
+double shown_number(const phl_tensor *tensor, size_t i);
+double shown_number_2(const phl_tensor *tensor, size_t i, size_t j);
+double shown_number_3(const phl_tensor *tensor, size_t i, size_t j, size_t k);
 
 /* Something with a weight; ordered by falling weight, then by number. */
 typedef struct weighted {
     size_t number;
     double weight;
 } weighted;
-void sort_weighted(weighted *items, size_t n);
+void shown_sort(weighted *items, size_t n);
 
 /* Blocks of an active slot. */
-size_t axis_size(const shown_draw *shown, size_t axis);
+size_t shown_axis_size(const shown_draw *shown, size_t axis);
 /* Block of a child value (the likeliest one when soft); value C is the empty slot. */
-size_t axis_block(const phl_tensor *axis, size_t value);
+size_t shown_axis_block(const phl_tensor *axis, size_t value);
 
 /* The core as rows of probabilities, one for each choice of blocks; the last slot runs fastest. */
-size_t core_rows(const shown_draw *shown);
-double core_at(const shown_draw *shown, size_t row, size_t state);
+size_t shown_core_rows(const shown_draw *shown);
+double shown_core_at(const shown_draw *shown, size_t row, size_t state);
 
 /* How much the state in question depends on a slot, in bits: the information about it in the state
  * of the parent (td) or in the block of the slot (tf, full), those taken for equally likely. */
-double slot_information(const shown_draw *shown, size_t slot);
+double shown_slot_information(const shown_draw *shown, size_t slot);
 
 #endif

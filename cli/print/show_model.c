@@ -19,8 +19,8 @@ static bool is_switching(const shown_draw *shown)
 
 static double slot_weight(const shown_draw *shown, size_t slot)
 {
-    return is_switching(shown) ? number_at(&shown->weights, slot - 1)
-                               : slot_information(shown, slot);
+    return is_switching(shown) ? shown_number(&shown->weights, slot - 1)
+                               : shown_slot_information(shown, slot);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -36,11 +36,11 @@ static weighted *rank_slots(const shown_draw *shown)
     for (size_t l = 0; l < shown->slots; l++) {
         slots[l] = (weighted){l + 1, slot_weight(shown, l + 1)};
     }
-    sort_weighted(slots, shown->slots);
+    shown_sort(slots, shown->slots);
     return slots;
 }
 
-void show_slots(const shown_draw *shown)
+void show_model_slots(const shown_draw *shown)
 {
     size_t n = shown->slots < SLOTS_SHOWN ? shown->slots : SLOTS_SHOWN;
     weighted *slots = rank_slots(shown);
@@ -60,7 +60,7 @@ void show_slots(const shown_draw *shown)
         }
         for (size_t k = 0; k < 3; k++) {
             snprintf(cells[2 + k], NUMBER_SIZE, "%.1f %%",
-                     100 * number_at_2(&shown->shape, slots[i].number - 1, k));
+                     100 * shown_number_2(&shown->shape, slots[i].number - 1, k));
         }
         table_row(&table, (const char *const[]){cells[0], cells[1], cells[2], cells[3], cells[4]});
     }
@@ -79,12 +79,12 @@ static void describe_block(const shown_draw *shown, const phl_tensor *axis, size
 {
     size_t n = 0, used;
     for (size_t q = 0; q <= shown->states; q++) {
-        n += axis_block(axis, q) == block;
+        n += shown_axis_block(axis, q) == block;
     }
     used = (size_t)snprintf(text, size, "%s", n == 1 ? "" : "{");
     size_t listed = 0;
     for (size_t q = 0; q <= shown->states && used + 24 < size; q++) {
-        if (axis_block(axis, q) != block) {
+        if (shown_axis_block(axis, q) != block) {
             continue;
         }
         const char *blank = listed++ ? " " : "";
@@ -113,7 +113,7 @@ static double describe_sizes(const phl_model *model, uint32_t slot, size_t most,
             sizes[k].weight += 1.0 / (double)n;
         }
     }
-    sort_weighted(sizes, most + 1);
+    shown_sort(sizes, most + 1);
     text[0] = '\0';
     for (size_t i = 0; i < 4 && sizes[i].weight > 0 && used < size; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%zu (%.0f %%)", i ? ", " : "",
@@ -124,7 +124,7 @@ static double describe_sizes(const phl_model *model, uint32_t slot, size_t most,
     return active;
 }
 
-void show_sizes(const phl_run *run, const phl_model *model)
+void show_model_sizes(const phl_run *run, const phl_model *model)
 {
     char text[120];
     size_t quiet = 0;
@@ -145,7 +145,7 @@ void show_sizes(const phl_run *run, const phl_model *model)
     }
 }
 
-void show_partition(const shown_draw *shown)
+void show_model_partition(const shown_draw *shown)
 {
     char text[300];
     if (phl_run_kind(shown->run) != PHL_TF) {
@@ -155,7 +155,7 @@ void show_partition(const shown_draw *shown)
     for (size_t m = 0; m < shown->n_axes; m++) {
         const phl_tensor *axis = &shown->axes[m];
         printf("    slot %u:", (unsigned)axis->slot);
-        for (size_t z = 0; z < axis_size(shown, m); z++) {
+        for (size_t z = 0; z < shown_axis_size(shown, m); z++) {
             describe_block(shown, axis, z, text, sizeof text);
             printf(" %s", text);
         }
@@ -204,7 +204,7 @@ static bool print_list(const shown_draw *shown, const char *heading, name_fn nam
                        size_t n)
 {
     char text[200];
-    sort_weighted(items, n);
+    shown_sort(items, n);
     if (n == 0 || items[0].weight < no_weight) {
         return false;
     }
@@ -221,7 +221,7 @@ static void print_labels(const shown_draw *shown, size_t state)
 {
     weighted *labels = terminal_allocate(shown->labels, sizeof *labels);
     for (size_t d = 0; d < shown->labels; d++) {
-        labels[d] = (weighted){d, number_at_2(&shown->emission, state, d)};
+        labels[d] = (weighted){d, shown_number_2(&shown->emission, state, d)};
     }
     print_list(shown, "    emits     ", name_label, labels, shown->labels);
     free(labels);
@@ -234,7 +234,7 @@ static void print_leaves(const shown_draw *shown, size_t state)
 {
     weighted *slots = terminal_allocate(shown->slots, sizeof *slots);
     for (size_t l = 0; l < shown->slots; l++) {
-        slots[l] = (weighted){l + 1, number_at_2(&shown->prior, l, state)};
+        slots[l] = (weighted){l + 1, shown_number_2(&shown->prior, l, state)};
     }
     print_list(shown, "    leaves    ", name_slot, slots, shown->slots);
     free(slots);
@@ -255,8 +255,8 @@ static void print_transitions(const shown_draw *shown, size_t state)
             break;
         }
         for (size_t q = 0; q < values; q++) {
-            double p =
-                up ? number_at_3(transition, l, q, state) : number_at_3(transition, l, state, q);
+            double p = up ? shown_number_3(transition, l, q, state)
+                          : shown_number_3(transition, l, state, q);
             items[q] = (weighted){q, p};
         }
         if (up) {
@@ -276,13 +276,13 @@ static void print_transitions(const shown_draw *shown, size_t state)
 /* tf, full: the blocks of children under which the state is likeliest. */
 static void print_configurations(const shown_draw *shown, size_t state)
 {
-    size_t n = core_rows(shown);
+    size_t n = shown_core_rows(shown);
     weighted *rows = terminal_allocate(n, sizeof *rows);
     char block[300];
     for (size_t r = 0; r < n; r++) {
-        rows[r] = (weighted){r, core_at(shown, r, state)};
+        rows[r] = (weighted){r, shown_core_at(shown, r, state)};
     }
-    sort_weighted(rows, n);
+    shown_sort(rows, n);
     for (size_t i = 0; i < n && i < CONFIGURATIONS; i++) {
         size_t stride = n;
         if (rows[i].weight < no_weight) {
@@ -291,8 +291,8 @@ static void print_configurations(const shown_draw *shown, size_t state)
         print_heading(i ? "" : "after");
         printf("%.2f", rows[i].weight);
         for (size_t m = 0; m < shown->n_axes; m++) {
-            stride /= axis_size(shown, m);
-            size_t z = rows[i].number / stride % axis_size(shown, m);
+            stride /= shown_axis_size(shown, m);
+            size_t z = rows[i].number / stride % shown_axis_size(shown, m);
             describe_block(shown, &shown->axes[m], z, block, sizeof block);
             printf("%s slot %u: %s", m ? "," : " with", (unsigned)shown->axes[m].slot, block);
         }
@@ -303,14 +303,14 @@ static void print_configurations(const shown_draw *shown, size_t state)
 
 /* ---- states ---- */
 
-void show_states(const shown_draw *shown)
+void show_model_states(const shown_draw *shown)
 {
     for (size_t j = 0; j < shown->states; j++) {
         printf("\n  state %zu\n", j);
         print_labels(shown, j);
         if (shown->root.data) {
             print_heading("root");
-            printf("%.2f\n", number_at(&shown->root, j));
+            printf("%.2f\n", shown_number(&shown->root, j));
         } else {
             print_leaves(shown, j);
         }

@@ -1,11 +1,10 @@
-/* terminal.c - messages, numbers and text for people; see terminal.h.
+/* terminal.c - messages and texts for people; see terminal.h.
  *
- * Contents: messages, standard output, wrapping, numbers, names, tables.
+ * Contents: messages, standard output, wrapping.
  */
 #include "print/terminal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +118,7 @@ void terminal_fact(const char *what, const char *value)
     }
 }
 
-int stream_flush(FILE *file)
+int terminal_flush(FILE *file)
 {
     bool failed = ferror(file);
     errno = 0;
@@ -136,7 +135,7 @@ int stream_flush(FILE *file)
 
 int terminal_finish(void)
 {
-    int reason = stream_flush(stdout);
+    int reason = terminal_flush(stdout);
     if (reason == 0) {
         return EXIT_OK;
     }
@@ -170,87 +169,4 @@ void terminal_wrap(FILE *file, const char *text, size_t column, size_t indent)
         text += strspn(text, " \n");
     }
     fputc('\n', file);
-}
-
-/* ---- numbers ---- */
-
-char *number_grouped(uint64_t number, char *buffer)
-{
-    return phl_text_grouped(number, buffer);
-}
-
-char *number_exact(double number, char *buffer)
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(buffer, NUMBER_SIZE, "%.*g", digits, number);
-        if (strtod(buffer, NULL) == number) {
-            break;
-        }
-    }
-    return buffer;
-}
-
-char *number_of(uint64_t number, const char *one, const char *many, char *buffer, size_t size)
-{
-    char digits[NUMBER_SIZE];
-    snprintf(buffer, size, "%s %s", number_grouped(number, digits), number == 1 ? one : many);
-    return buffer;
-}
-
-/* ---- tables ---- */
-
-static size_t columns_of(const char *text)
-{
-    size_t n = 0;
-    for (; *text; text++) {
-        n += ((unsigned char)*text & 0xC0) != 0x80;
-    }
-    return n;
-}
-
-void table_begin(text_table *table, size_t columns)
-{
-    *table = (text_table){.columns = columns};
-}
-
-void table_row(text_table *table, const char *const *cells)
-{
-    if (table->rows == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 16;
-        char(*grown)[TABLE_CELL] =
-            terminal_allocate(capacity * table->columns, sizeof *table->cells);
-        if (table->rows) {
-            memcpy(grown, table->cells, table->rows * table->columns * sizeof *grown);
-        }
-        free(table->cells);
-        table->cells = grown;
-        table->capacity = capacity;
-    }
-    for (size_t c = 0; c < table->columns; c++) {
-        char *cell = table->cells[table->rows * table->columns + c];
-        snprintf(cell, TABLE_CELL, "%s", cells[c]);
-        if (columns_of(cell) > table->width[c]) {
-            table->width[c] = columns_of(cell);
-        }
-    }
-    table->rows++;
-}
-
-void table_end(text_table *table, FILE *file, size_t indent)
-{
-    for (size_t r = 0; r < table->rows; r++) {
-        fprintf(file, "%*s", (int)indent, "");
-        for (size_t c = 0; c < table->columns; c++) {
-            const char *cell = table->cells[r * table->columns + c];
-            int padding = (int)(table->width[c] - columns_of(cell));
-            if (c == 0) {
-                fprintf(file, "%s%*s", cell, padding, "");
-            } else {
-                fprintf(file, "  %*s%s", padding, "", cell);
-            }
-        }
-        fputc('\n', file);
-    }
-    free(table->cells);
-    *table = (text_table){0};
 }

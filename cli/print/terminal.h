@@ -41,7 +41,7 @@ void terminal_fact(const char *what, const char *value);
 
 /* Flush.  Returns 0, or the errno of a write that failed, now or before: then the content is broken
  * and may get another newline. */
-int stream_flush(FILE *file);
+int terminal_flush(FILE *file);
 /* Flush standard output.  Returns 0, or EXIT_SYSTEM after saying why it cannot be written. */
 int terminal_finish(void);
 
@@ -66,6 +66,11 @@ size_t text_printable(const char *text, size_t columns, char *buffer, size_t siz
 bool text_is_utf8(const char *text);
 /* Order of names with their numbers taken as numbers: "a2" before "a10". */
 int text_compare_natural(const char *a, const char *b);
+
+/* "FOLDER/NAME"; to be freed. */
+char *text_path(const char *folder, const char *name);
+/* Text as by printf; to be freed. */
+char *text_format(const char *format, ...) PHL_PRINTF(1, 2);
 
 /* A table of text: the first column to the left, the others to the right. */
 enum { TABLE_COLUMNS = 24, TABLE_CELL = 200 };

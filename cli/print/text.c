@@ -1,6 +1,7 @@
 /* text.c - names and other text of users: made printable, checked, ordered; see terminal.h. */
 #include "print/terminal.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -93,4 +94,23 @@ int text_compare_natural(const char *a, const char *b)
         return *a ? 1 : -1;
     }
     return strcmp(start_a, start_b); /* "01" and "1" */
+}
+
+char *text_format(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    char *text = terminal_allocate((size_t)length + 1, 1);
+    va_start(values, format);
+    vsnprintf(text, (size_t)length + 1, format, values);
+    va_end(values);
+    return text;
+}
+
+char *text_path(const char *folder, const char *name)
+{
+    size_t n = strlen(folder);
+    return text_format("%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
 }

@@ -88,48 +88,44 @@ typedef struct reproduction {
 
 /* ---- what there is (reproduce_settings.c) ---- */
 
-const experiment *experiment_find(const char *name);
-const model_variant *variant_find(const char *name);
+const experiment *reproduce_settings_experiment(const char *name);
+const model_variant *reproduce_settings_variant(const char *name);
 extern const char *const variant_names; /* "sp, tf, ..." */
 /* Name of a row of figures: a label or "all"; NULL for classification. */
-const char *row_name(const reproduction *r, size_t row);
+const char *reproduce_settings_row_name(const reproduction *r, size_t row);
 /* The row that stands for a run: "all". */
-size_t row_of_all(const reproduction *r);
+size_t reproduce_settings_row_of_all(const reproduction *r);
 /* Options of one run, without callbacks. */
-void variant_options(const reproduction *r, const cell *c, uint64_t seed,
-                     phl_train_options *options);
+void reproduce_settings_options(const reproduction *r, const cell *c, uint64_t seed,
+                                phl_train_options *options);
 /* The command that does the same; to be freed. */
-char *variant_command(const reproduction *r, const cell *c, const phl_train_options *options,
-                      const char *file);
+char *reproduce_settings_command(const reproduction *r, const cell *c,
+                                 const phl_train_options *options, const char *file);
 
 /* ---- files (reproduce_files.c) ---- */
 
-/* "FOLDER/NAME"; to be freed. */
-char *path_join(const char *folder, const char *name);
-/* Text as by printf; to be freed. */
-char *text_format(const char *format, ...) PHL_PRINTF(1, 2);
 /* Make the output folder and those below.  Returns an exit code. */
-int folders_make(const char *folder);
+int reproduce_files_make(const char *folder);
 /* Find, or for labelling generate, and read the trees.  Returns an exit code. */
-int data_read(reproduction *r);
+int reproduce_files_read(reproduction *r);
 
 /* ---- one run (reproduce_run.c, reproduce_test.c) ---- */
 
 /* Train, unless the run file is there already, and test.  Returns an exit code. */
-int outcome_make(reproduction *r, cell *c, size_t number);
+int reproduce_run_make(reproduction *r, cell *c, size_t number);
 /* Test a run, and write its predictions. */
-int outcome_test(reproduction *r, const phl_run *run, outcome *o);
+int reproduce_test_outcome(reproduction *r, const phl_run *run, outcome *o);
 /* Means, standard deviations, the best run. */
-void cell_finish(const reproduction *r, cell *c);
+void reproduce_run_finish(const reproduction *r, cell *c);
 
 /* ---- results (reproduce_table.c, reproduce_json.c, reproduce_pictures.c) ---- */
 
-void tables_print(const reproduction *r);
+void reproduce_table_print(const reproduction *r);
 /* Each writes its files below the folder and returns an exit code. */
-int tables_write(const reproduction *r);
-int results_write(const reproduction *r);
-int pictures_write(const reproduction *r);
+int reproduce_table_write(const reproduction *r);
+int reproduce_json_write(const reproduction *r);
+int reproduce_pictures_write(const reproduction *r);
 /* The cell with the best run of c's model; NULL unless c is the first cell of that model. */
-const cell *best_of_model(const reproduction *r, const cell *c);
+const cell *reproduce_run_best(const reproduction *r, const cell *c);
 
 #endif

@@ -3,7 +3,6 @@
 #include "reproduce/reproduce.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,25 +10,6 @@
 
 /* Trees of each class that are generated: as many as the paper has. */
 enum { TRAIN_TREES = 200, TEST_TREES = 60 };
-
-char *text_format(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    int length = vsnprintf(NULL, 0, format, values);
-    va_end(values);
-    char *text = terminal_allocate((size_t)length + 1, 1);
-    va_start(values, format);
-    vsnprintf(text, (size_t)length + 1, format, values);
-    va_end(values);
-    return text;
-}
-
-char *path_join(const char *folder, const char *name)
-{
-    size_t n = strlen(folder);
-    return text_format("%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
-}
 
 /* ---- folders ---- */
 
@@ -50,13 +30,13 @@ static int folder_make(const char *path)
 
 static int folder_make_below(const char *folder, const char *name)
 {
-    char *path = path_join(folder, name);
+    char *path = text_path(folder, name);
     int code = folder_make(path);
     free(path);
     return code;
 }
 
-int folders_make(const char *folder)
+int reproduce_files_make(const char *folder)
 {
     int code = folder_make(folder);
     code = code == EXIT_OK ? folder_make_below(folder, "runs") : code;
@@ -70,7 +50,7 @@ static int generate(const reproduction *r, const char *name, size_t trees, uint6
     phl_symm_options options;
     phl_error error = {0};
     phl_forest *forest = NULL;
-    char *path = path_join(r->folder, name);
+    char *path = text_path(r->folder, name);
     phl_symm_options_init(&options);
     options.trees_per_class = trees;
     options.seed = seed;
@@ -80,7 +60,7 @@ static int generate(const reproduction *r, const char *name, size_t trees, uint6
     }
     phl_forest_free(forest);
     free(path);
-    return status == PHL_OK ? EXIT_OK : library_error(r->parsed->command, &error);
+    return status == PHL_OK ? EXIT_OK : usage_report(r->parsed->command, &error);
 }
 
 static int read_set(const reproduction *r, const char *folder, const char *name, data_set *set)
@@ -88,14 +68,14 @@ static int read_set(const reproduction *r, const char *folder, const char *name,
     phl_read_options options;
     phl_error error = {0};
     phl_read_options_init(&options);
-    set->path = path_join(folder, name);
+    set->path = text_path(folder, name);
     phl_status status =
         phl_forest_read((const char *const *)&set->path, 1, &options, &set->forest, NULL, &error);
     if (status == PHL_OK) {
         status = phl_forest_fingerprint(set->forest, false, set->fingerprint, &error);
     }
     if (status != PHL_OK) {
-        return library_error(r->parsed->command, &error);
+        return usage_report(r->parsed->command, &error);
     }
     if (phl_forest_trees(set->forest) == 0) {
         terminal_message("%s: there are no trees in it", set->path);
@@ -107,14 +87,15 @@ static int read_set(const reproduction *r, const char *folder, const char *name,
 /* Where to put the files, after it was said that there are none. */
 static int explain(const reproduction *r)
 {
-    terminal_message("%s needs the trees that the paper used; they are no part of phloem. Put them "
-                     "in a folder as %s and %s, one tree a line in the format 'elastic', and name "
-                     "the folder: --data FOLDER",
-                     r->experiment->name, r->experiment->train, r->experiment->test);
+    terminal_message(
+        "%s needs the trees that the paper used; they are no part of phloem. Put them "
+        "in a folder as %s and %s, one tree per line in the format 'elastic', and name "
+        "the folder: --data FOLDER",
+        r->experiment->name, r->experiment->train, r->experiment->test);
     return EXIT_SYSTEM;
 }
 
-int data_read(reproduction *r)
+int reproduce_files_read(reproduction *r)
 {
     const char *folder = arguments_path(r->parsed, "data");
     const experiment *e = r->experiment;

@@ -51,8 +51,8 @@ static void begin_line(json_writer *json, const reproduction *r, size_t setting,
 {
     json_out_open(json, '{', true);
     json_out_text(json, "setting", r->experiment->settings[setting]);
-    if (row_name(r, row)) {
-        json_out_text(json, "label", row_name(r, row));
+    if (reproduce_settings_row_name(r, row)) {
+        json_out_text(json, "label", reproduce_settings_row_name(r, row));
     }
 }
 
@@ -92,7 +92,7 @@ static void figures_json(json_writer *json, const reproduction *r, const outcome
 
 static void run_json(json_writer *json, const reproduction *r, const outcome *o)
 {
-    size_t *order = names_in_order(o->evaluation);
+    size_t *order = evaluation_names_in_order(o->evaluation);
     json_out_open(json, '{', false);
     json_out_count(json, "seed", o->seed);
     json_out_text(json, "file", o->file);
@@ -103,7 +103,7 @@ static void run_json(json_writer *json, const reproduction *r, const outcome *o)
     json_out_key(json, "config");
     json_out_raw(json, o->config[0] ? o->config : "null");
     figures_json(json, r, o);
-    confusion_json(json, o->evaluation, o->confusion, order);
+    evaluation_confusion_json(json, o->evaluation, o->confusion, order);
     free(order);
     json_out_close(json, '}');
 }
@@ -150,14 +150,14 @@ static void print_results(const reproduction *r, FILE *file)
     json_out_close(&json, '}');
 }
 
-int results_write(const reproduction *r)
+int reproduce_json_write(const reproduction *r)
 {
-    result_file result = {0};
-    char *path = path_join(r->folder, "results.json");
-    int code = result_open(&result, path);
+    rows_file result = {0};
+    char *path = text_path(r->folder, "results.json");
+    int code = rows_file_open(&result, path);
     if (code == EXIT_OK) {
         print_results(r, result.file);
-        code = result_close(&result, code);
+        code = rows_file_close(&result, code);
     }
     free(path);
     return code;

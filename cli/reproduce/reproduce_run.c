@@ -80,9 +80,9 @@ static int train(reproduction *r, const cell *c, const outcome *o, const char *p
     phl_run *run = NULL;
     phl_error error = {0};
     int code = EXIT_OK;
-    variant_options(r, c, o->seed, &options);
+    reproduce_settings_options(r, c, o->seed, &options);
     options.command_line = o->command;
-    options.threads = threads_of(r->parsed);
+    options.threads = arguments_threads(r->parsed);
     options.progress = progress_training;
     options.report = progress_report;
     options.cancel = interrupt_asked;
@@ -93,7 +93,7 @@ static int train(reproduction *r, const cell *c, const outcome *o, const char *p
     if (status == PHL_ERR_CANCELLED || (status == PHL_OK && !is_complete(run))) {
         code = EXIT_INTERRUPTED;
     } else if (status != PHL_OK || phl_run_save(run, path, exists, &error) != PHL_OK) {
-        code = library_error(r->parsed->command, &error);
+        code = usage_report(r->parsed->command, &error);
     }
     phl_run_free(run);
     return code;
@@ -104,7 +104,7 @@ static int open_run(const reproduction *r, const char *path, phl_run **run)
 {
     phl_error error = {0};
     return phl_run_open(path, run, &error) == PHL_OK ? EXIT_OK
-                                                     : library_error(r->parsed->command, &error);
+                                                     : usage_report(r->parsed->command, &error);
 }
 
 /* ---- the run ---- */
@@ -117,7 +117,7 @@ static char *copy_fact(const phl_run *run, const char *key)
 
 static void tell(const reproduction *r, const cell *c, size_t run, bool reused, double seconds)
 {
-    const figure *all = &c->outcomes[run].figures[HEADLINE][row_of_all(r)];
+    const figure *all = &c->outcomes[run].figures[HEADLINE][reproduce_settings_row_of_all(r)];
     char time[60] = "trained before";
     if (!reused) {
         snprintf(time, sizeof time, "%.1f s", seconds);
@@ -138,8 +138,8 @@ static void name_outcome(const reproduction *r, const cell *c, outcome *o, uint6
     o->seed = seed;
     o->file = text_format("runs/%s.run", stem);
     o->predictions = text_format("predictions/%s.tsv", stem);
-    variant_options(r, c, seed, &options);
-    o->command = variant_command(r, c, &options, o->file);
+    reproduce_settings_options(r, c, seed, &options);
+    o->command = reproduce_settings_command(r, c, &options, o->file);
 }
 
 /* Train, unless *run is there already, and test. */
@@ -155,18 +155,18 @@ static int train_and_test(reproduction *r, const cell *c, outcome *o, const char
         o->config = copy_fact(*run, "config");
         o->version = copy_fact(*run, "version");
         o->fingerprint = copy_fact(*run, "fingerprint");
-        code = outcome_test(r, *run, o);
+        code = reproduce_test_outcome(r, *run, o);
     }
     return code == EXIT_OK && interrupt_asked(NULL) ? EXIT_INTERRUPTED : code;
 }
 
-int outcome_make(reproduction *r, cell *c, size_t number)
+int reproduce_run_make(reproduction *r, cell *c, size_t number)
 {
     outcome *o = &c->outcomes[number];
     double start = now();
     bool exists = false;
     name_outcome(r, c, o, r->seed + number);
-    char *path = path_join(r->folder, o->file);
+    char *path = text_path(r->folder, o->file);
     char *about = text_format("%s, %u states, run %zu/%zu: ", c->model->name, (unsigned)c->states,
                               number + 1, r->runs);
     phl_run *run = take_run(r, o, path, &exists);
@@ -215,7 +215,7 @@ static void spread(cell *c, size_t runs, size_t setting, size_t row, double *val
     phl_mean_sd(log_loss, n_log_loss, &mean->log_loss, &sd->log_loss);
 }
 
-void cell_finish(const reproduction *r, cell *c)
+void reproduce_run_finish(const reproduction *r, cell *c)
 {
     double *values = terminal_allocate(3 * r->runs, sizeof *values);
     for (size_t s = 0; s < r->experiment->n_settings; s++) {
@@ -224,7 +224,7 @@ void cell_finish(const reproduction *r, cell *c)
         }
     }
     free(values);
-    size_t all = row_of_all(r);
+    size_t all = reproduce_settings_row_of_all(r);
     for (size_t i = 1; i < r->runs; i++) {
         if (c->outcomes[i].figures[HEADLINE][all].accuracy >
             c->outcomes[c->best].figures[HEADLINE][all].accuracy) {
@@ -233,10 +233,10 @@ void cell_finish(const reproduction *r, cell *c)
     }
 }
 
-const cell *best_of_model(const reproduction *r, const cell *c)
+const cell *reproduce_run_best(const reproduction *r, const cell *c)
 {
     const cell *best = c;
-    size_t all = row_of_all(r);
+    size_t all = reproduce_settings_row_of_all(r);
     for (const cell *other = r->cells; other < r->cells + r->n_cells; other++) {
         if (other->model != c->model) {
             continue;

@@ -35,7 +35,7 @@ static const experiment experiments[] = {
      .n_rows = 1},
 };
 
-const experiment *experiment_find(const char *name)
+const experiment *reproduce_settings_experiment(const char *name)
 {
     for (size_t i = 0; i < sizeof experiments / sizeof *experiments; i++) {
         if (strcmp(experiments[i].name, name) == 0) {
@@ -45,12 +45,12 @@ const experiment *experiment_find(const char *name)
     return NULL;
 }
 
-const char *row_name(const reproduction *r, size_t row)
+const char *reproduce_settings_row_name(const reproduction *r, size_t row)
 {
     return r->experiment->labelling ? r->paper->rows[row].name : NULL;
 }
 
-size_t row_of_all(const reproduction *r)
+size_t reproduce_settings_row_of_all(const reproduction *r)
 {
     return r->experiment->n_rows - 1;
 }
@@ -70,7 +70,7 @@ static const model_variant variants[] = {
 };
 const char *const variant_names = "sp, tf, tf-1, tf-seed, td";
 
-const model_variant *variant_find(const char *name)
+const model_variant *reproduce_settings_variant(const char *name)
 {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         if (strcmp(variants[i].name, name) == 0) {
@@ -98,7 +98,8 @@ static void use_paper_sampler(const reproduction *r, phl_train_options *o)
     o->anneal_end = smaller(labelling ? 20 : 5, o->warmup);
 }
 
-void variant_options(const reproduction *r, const cell *c, uint64_t seed, phl_train_options *o)
+void reproduce_settings_options(const reproduction *r, const cell *c, uint64_t seed,
+                                phl_train_options *o)
 {
     phl_train_options_init(o);
     o->kind = c->model->kind;
@@ -126,8 +127,8 @@ void variant_options(const reproduction *r, const cell *c, uint64_t seed, phl_tr
 
 /* ---- commands ---- */
 
-char *variant_command(const reproduction *r, const cell *c, const phl_train_options *o,
-                      const char *file)
+char *reproduce_settings_command(const reproduction *r, const cell *c, const phl_train_options *o,
+                                 const char *file)
 {
     char how[300];
     if (o->kind == PHL_TF) {

@@ -143,7 +143,8 @@ static void print_row(const reproduction *r, sheet *s, const measure *m, const c
     char name[TABLE_CELL], states[NUMBER_SIZE], cells[3][TABLE_CELL];
     name_model(r, c, name);
     snprintf(states, sizeof states, "%u", (unsigned)c->states);
-    const char *first = row_name(r, row) ? row_name(r, row) : states;
+    const char *first =
+        reproduce_settings_row_name(r, row) ? reproduce_settings_row_name(r, row) : states;
     const paper_figure *paper = paper_of(m, paper_row_find(r->paper, first), c->model->paper);
     const char *published = paper ? percent(paper->mean, paper->sd, cells[0]) : "-";
     const char *headline = ours(m, c, HEADLINE, row, cells[1]);
@@ -212,7 +213,7 @@ static void print_confusion(const outcome *o, FILE *file, bool markdown)
         fprintf(file, "(%zu names: too many to show; see results.json)\n\n", n);
         return;
     }
-    size_t *order = names_in_order(e);
+    size_t *order = evaluation_names_in_order(e);
     sheet_begin(&s, file, markdown, n + 1);
     for (size_t j = 0; j < n; j++) {
         text_printable(evaluation_name(e, order[j]), 12, cells[j + 1], TABLE_CELL);
@@ -237,7 +238,7 @@ static void print_confusion(const outcome *o, FILE *file, bool markdown)
 static void print_confusions(const reproduction *r, FILE *file, bool markdown)
 {
     for (size_t i = 0; i < r->n_cells; i++) {
-        const cell *c = best_of_model(r, &r->cells[i]);
+        const cell *c = reproduce_run_best(r, &r->cells[i]);
         char text[300];
         if (!c) {
             continue;
@@ -246,7 +247,7 @@ static void print_confusions(const reproduction *r, FILE *file, bool markdown)
         snprintf(text, sizeof text,
                  "Best run of %s: %u states, seed %llu, accuracy %.2f %%; true by predicted",
                  c->model->name, (unsigned)c->states, (unsigned long long)o->seed,
-                 100 * o->figures[HEADLINE][row_of_all(r)].accuracy);
+                 100 * o->figures[HEADLINE][reproduce_settings_row_of_all(r)].accuracy);
         heading(file, markdown, text);
         print_confusion(o, file, markdown);
     }
@@ -273,7 +274,7 @@ static void print_tables(const reproduction *r, FILE *file, bool markdown)
     print_confusions(r, file, markdown);
 }
 
-void tables_print(const reproduction *r)
+void reproduce_table_print(const reproduction *r)
 {
     print_tables(r, stdout, false);
 }
@@ -284,11 +285,11 @@ static void print_data(const data_set *set, const char *what, FILE *file)
             set->fingerprint);
 }
 
-int tables_write(const reproduction *r)
+int reproduce_table_write(const reproduction *r)
 {
-    result_file result = {0};
-    char *path = path_join(r->folder, "table.md");
-    int code = result_open(&result, path);
+    rows_file result = {0};
+    char *path = text_path(r->folder, "table.md");
+    int code = rows_file_open(&result, path);
     if (code == EXIT_OK) {
         FILE *file = result.file;
         fprintf(file, "# %s\n\n%s.\n\n", r->experiment->name, r->experiment->title);
@@ -306,7 +307,7 @@ int tables_write(const reproduction *r)
             }
         }
         fputs("```\n", file);
-        code = result_close(&result, code);
+        code = rows_file_close(&result, code);
     }
     free(path);
     return code;

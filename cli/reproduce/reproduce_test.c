@@ -2,6 +2,7 @@
  *
  * Contents: classification, labelling.
  */
+#include "forests.h"
 #include "interrupt.h"
 #include "print/rows.h"
 #include "reproduce/reproduce.h"
@@ -14,14 +15,13 @@
 /* The exit code of a call that failed; of an interruption the caller tells. */
 static int failure(const reproduction *r, phl_status status, const phl_error *error)
 {
-    return status == PHL_ERR_CANCELLED ? EXIT_INTERRUPTED
-                                       : library_error(r->parsed->command, error);
+    return status == PHL_ERR_CANCELLED ? EXIT_INTERRUPTED : usage_report(r->parsed->command, error);
 }
 
 static void test_options(reproduction *r, int *threads, phl_report_fn *report,
                          phl_cancel_fn *cancel)
 {
-    *threads = threads_of(r->parsed);
+    *threads = arguments_threads(r->parsed);
     *report = r->line.quiet ? NULL : progress_report;
     *cancel = interrupt_asked;
 }
@@ -93,8 +93,8 @@ static void print_classes(const class_test *t, FILE *file)
     rows_begin(&rows, file, false, columns, 4 + e->n_settings);
     for (size_t i = 0; i < t->n_trees; i++) {
         rows_count(&rows, i);
-        rows_text(&rows, tree_source(forest, i, source));
-        rows_text(&rows, tree_class_name(forest, i));
+        rows_text(&rows, forest_tree_source(forest, i, source));
+        rows_text(&rows, forest_tree_class(forest, i));
         for (size_t s = 0; s < e->n_settings; s++) {
             rows_text(&rows, phl_run_class_name(t->run, t->predicted[s * t->n_trees + i]));
         }
@@ -152,7 +152,7 @@ static phl_status take_tree(const phl_tree_at *at, const phl_labelled_tree *tree
     size_t m = phl_run_labels(t->run), row = 0;
     char source[SOURCE_SIZE];
     (void)error;
-    tree_source(at->block, at->tree, source);
+    forest_tree_source(at->block, at->tree, source);
     for (size_t u = 0; u < tree->n; u++) {
         if (!tree->filled[u]) {
             continue;
@@ -176,21 +176,22 @@ static phl_status take_tree(const phl_tree_at *at, const phl_labelled_tree *tree
 static void take_figures(const reproduction *r, const phl_evaluation *e, const phl_confusion *c,
                          figure *rows)
 {
-    size_t n = e->n_names, *order = names_in_order(e);
+    size_t n = e->n_names, *order = evaluation_names_in_order(e);
     uint64_t *counts = terminal_allocate(n * n, sizeof *counts);
     for (size_t i = 0; i < n * n; i++) {
         counts[i] = c->counts[order[i / n] * n + order[i % n]];
     }
     for (size_t row = 0; row < r->experiment->n_rows; row++) {
         rows[row] = (figure){NAN, NAN, NAN};
-        for (size_t i = 0; row != row_of_all(r) && i < n; i++) {
-            if (strcmp(evaluation_name(e, order[i]), row_name(r, row)) == 0) {
+        for (size_t i = 0; row != reproduce_settings_row_of_all(r) && i < n; i++) {
+            if (strcmp(evaluation_name(e, order[i]), reproduce_settings_row_name(r, row)) == 0) {
                 rows[row].accuracy = c->measures[order[i]].accuracy;
                 rows[row].entropy = phl_confusion_entropy(counts, n, i);
             }
         }
     }
-    rows[row_of_all(r)] = (figure){c->accuracy, phl_confusion_entropy(counts, n, SIZE_MAX), NAN};
+    rows[reproduce_settings_row_of_all(r)] =
+        (figure){c->accuracy, phl_confusion_entropy(counts, n, SIZE_MAX), NAN};
     free(order);
     free(counts);
 }
@@ -220,19 +221,19 @@ static int test_labels(reproduction *r, const phl_run *run, outcome *o, FILE *fi
     o->confusion = o->evaluation->drawn;
     take_figures(r, o->evaluation, o->evaluation->drawn, o->figures[HEADLINE]);
     take_figures(r, o->evaluation, o->evaluation->best, o->figures[1]);
-    o->figures[1][row_of_all(r)].log_loss = o->evaluation->log_loss;
+    o->figures[1][reproduce_settings_row_of_all(r)].log_loss = o->evaluation->log_loss;
     return EXIT_OK;
 }
 
-int outcome_test(reproduction *r, const phl_run *run, outcome *o)
+int reproduce_test_outcome(reproduction *r, const phl_run *run, outcome *o)
 {
-    result_file result = {0};
-    char *path = path_join(r->folder, o->predictions);
-    int code = result_open(&result, path);
+    rows_file result = {0};
+    char *path = text_path(r->folder, o->predictions);
+    int code = rows_file_open(&result, path);
     if (code == EXIT_OK) {
         code = r->experiment->labelling ? test_labels(r, run, o, result.file)
                                         : test_classes(r, run, o, result.file);
-        code = result_close(&result, code);
+        code = rows_file_close(&result, code);
         if (!interrupt_asked(NULL)) {
             interrupt_poll(true); /* closing ended it */
         }

@@ -165,7 +165,7 @@ static phl_status expected(const struct parser *parser, const char *what)
     }
     length = length == 0 ? 1 : length;
     char excerpt[PHL_EXCERPT_SIZE];
-    (void)phl_excerpt(at, length, excerpt);
+    (void)phl_text_excerpt(at, length, excerpt);
     return phl_raise(parser->error, PHL_ERR_SYNTAX, NULL,
                      "line %llu, column %zu: found %s%s%s, expected %s", line,
                      phl_utf8_count(start, (size_t)(at - start)) + 1, *at != '\0' ? "'" : "",
@@ -293,14 +293,14 @@ static phl_status check_members(const struct parser *parser, const phl_json_valu
                 char excerpt[PHL_EXCERPT_SIZE];
                 return phl_raise(parser->error, PHL_ERR_SYNTAX, NULL,
                                  "\"%s\" is given twice in one object",
-                                 phl_excerpt(a->key, strlen(a->key), excerpt));
+                                 phl_text_excerpt(a->key, strlen(a->key), excerpt));
             }
         }
     }
     return PHL_OK;
 }
 
-/* Behind a value, or an opening bracket: close what ends here.  *more: another value follows. */
+/* After a value, or an opening bracket: close what ends here.  *more: another value follows. */
 static phl_status close_values(struct parser *parser, bool opened, bool *more)
 {
     phl_json_value *values = parser->json->values;
@@ -331,7 +331,7 @@ static phl_status close_values(struct parser *parser, bool opened, bool *more)
         return expected(parser, object ? ", or }" : ", or ]");
     }
     skip(parser);
-    return *parser->at == '\0' ? PHL_OK : expected(parser, "nothing behind the value");
+    return *parser->at == '\0' ? PHL_OK : expected(parser, "nothing after the value");
 }
 
 phl_status phl_json_load(const char *text, phl_json *json, phl_error *error)

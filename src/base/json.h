@@ -9,8 +9,8 @@
 #include "base/error.h"
 
 /* Decode the escape of a JSON string whose backslash is at `at` into `out` (UTF-8): the number of
- * bytes, with *end behind the escape; 0 if it is none, or NUL, with a remedy (or NULL) in *remedy.
- * Reads on only while the text goes on as an escape, so any other byte behind it will do as a
+ * bytes, with *end after the escape; 0 if it is none, or NUL, with a remedy (or NULL) in *remedy.
+ * Reads on only while the text goes on as an escape, so any other byte after it will do as a
  * sentinel. */
 #define PHL_JSON_ESCAPES "an escape as in JSON (\\n, \\t, \\\", \\\\, \\u0041, ...)"
 size_t phl_json_escape(const char *at, const char **end, char out[4], const char **remedy);
@@ -59,7 +59,7 @@ void phl_json_clear(phl_json *json);
 
 /* A member of an object; NULL if there is none such, or `object` is NULL or something else. */
 const phl_json_value *phl_json_member(const phl_json_value *object, const char *key);
-/* The entries of an array or object, one after the other: the first for NULL; NULL behind the last,
+/* The entries of an array or object, one after the other: the first for NULL; NULL after the last,
  * or if `container` is NULL or something else. */
 const phl_json_value *phl_json_next(const phl_json_value *container, const phl_json_value *value);
 /* Is the value there, and of this kind? */

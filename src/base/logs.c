@@ -60,7 +60,7 @@ static inline double log_normal(double x)
     const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd);
     const uint64_t one = UINT64_C(0x3ff0000000000000);
     uint64_t shifted = bits_of(x) + (one - root_half); /* the exponent changes at sqrt(1/2) 2^k */
-    /* k as a double: its biased form put behind the point of 2^52 */
+    /* k as a double: its biased form put after the point of 2^52 */
     double k = double_of(shifted >> 52 | UINT64_C(0x4330000000000000)) - (0x1p52 + 1023);
     double f = double_of((shifted & UINT64_C(0x000fffffffffffff)) + root_half) - 1;
     double s = f / (2 + f);

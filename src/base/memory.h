@@ -33,7 +33,7 @@ static inline phl_status phl_grow(void *array_pointer, size_t *capacity, size_t 
 /* Give back unused room at the end; never fails (keeps the larger block instead). */
 void phl_shrink(void *array_pointer, size_t count, size_t size);
 
-/* A copy of `length` bytes with a NUL behind it. */
+/* A copy of `length` bytes with a NUL after it. */
 char *phl_copy_text(const char *text, size_t length, phl_error *error);
 
 /* Plain allocation functions for libraries that take them (expat, zlib, zstd). */

@@ -300,7 +300,7 @@ static void fill_rising(double a, size_t first, size_t end, double *restrict val
         double sum;
         if (first % ANCHOR == 0) {
             sum = phl_log_rising(a, (int64_t)first);
-        } else { /* the sum behind the last eight, again */
+        } else { /* the sum after the last eight, again */
             double again[8];
             count_up(a, first - 8, 8, logs);
             phl_logs(logs, 8, logs);

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 /* Fill a caller's struct of `size` bytes (at least those of a size_t) with the defaults, `known`
- * bytes of them, and zeros behind what is known. */
+ * bytes of them, and zeros after what is known. */
 void phl_options_fill(void *options, size_t size, const void *defaults, size_t known);
 
 /* Into `taken` the caller's options (NULL: none), and the defaults for members the caller does not

@@ -23,7 +23,7 @@ struct loop {
     void *cancel_context;
     atomic_int workers;         /* numbers of workers given away */
     atomic_size_t next;         /* first chunk not yet handed out */
-    atomic_size_t first_failed; /* chunks behind it need not run; SIZE_MAX: none failed */
+    atomic_size_t first_failed; /* chunks after it need not run; SIZE_MAX: none failed */
     atomic_bool cancelled;
     pthread_mutex_t failure; /* guards the two below */
     phl_status status;       /* of first_failed */

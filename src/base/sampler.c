@@ -378,7 +378,7 @@ static void multinomial_spaced(phl_rng *rng, int64_t n, size_t count, int64_t *c
     }
 }
 
-/* One binomial draw an outcome, from the last outcome to the first: given those behind it, outcome
+/* One binomial draw per outcome, from the last outcome to the first: given those after it, outcome
  * i takes each of the remaining draws with probability w_i / (w_0 + ... + w_i).  The first outcome
  * with a weight has probability exactly 1, so nothing is left over, and nothing is ever subtracted.
  * The kept weights are 0 for outcomes that are left out. */

@@ -13,7 +13,7 @@
 #define PHL_BASE_SAMPLER_H
 
 #include "base/numeric.h"
-#include "base/random.h"
+#include "base/rng.h"
 
 /* ---- 1. Gamma, beta, Dirichlet ------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ double phl_beta_draw(phl_rng *rng, double a, double b);
  * the same array as concentration, here and below. */
 void phl_dirichlet_draw(phl_rng *rng, const double *concentration, size_t count, double *p);
 
-/* The same for `rows` rows of `columns` concentrations each, one behind the other, which is faster
+/* The same for `rows` rows of `columns` concentrations each, one after the other, which is faster
  * than one by one. */
 void phl_dirichlet_rows_draw(phl_rng *rng, const double *concentration, size_t rows, size_t columns,
                              double *p);

@@ -109,7 +109,7 @@ compress_fast(uint32_t state[8], const unsigned char *bytes, size_t blocks)
     __m128i abef = _mm_alignr_epi8(low, high, 8), cdgh = _mm_blend_epi16(high, low, 0xf0);
     for (; blocks > 0; blocks--, bytes += BLOCK) {
         __m128i before_abef = abef, before_cdgh = cdgh, w[4];
-        for (int t = 0; t < 16; t++) { /* four words and four rounds a step */
+        for (int t = 0; t < 16; t++) { /* four words and four rounds per step */
             if (t < 4) {
                 __m128i loaded = _mm_loadu_si128((const __m128i *)(bytes + 16 * t));
                 w[t] = _mm_shuffle_epi8(loaded, swap);

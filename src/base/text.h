@@ -1,18 +1,9 @@
-/* text.h - UTF-8 checks and a growing text buffer. */
+/* text.h - what people read, and a growing text buffer. */
 #ifndef PHL_BASE_TEXT_H
 #define PHL_BASE_TEXT_H
 
 #include "base/error.h"
-
-/* Offset of the first byte that is NUL or not part of valid UTF-8; `length` if there is none. */
-size_t phl_utf8_check(const char *text, size_t length);
-
-/* The character at `text`, with `left` > 0 bytes there, into *point: how many bytes it takes, or 0
- * (and *point untouched) for what is not valid UTF-8, and for NUL. */
-size_t phl_utf8_decode(const char *text, size_t left, uint32_t *point);
-
-/* Characters (code points) in `length` bytes of valid UTF-8: for columns in messages. */
-size_t phl_utf8_count(const char *text, size_t length);
+#include "base/utf8.h"
 
 /* What people read shows no character that could command a terminal, turn the direction of a line
  * or pass unseen: docs/formats.md has the list.  Of the character at `text`, with `left` > 0 bytes
@@ -52,8 +43,8 @@ void phl_text_of_double(double number, char out[32]);
 char *phl_text_grouped(uint64_t number, char out[PHL_GROUPED_SIZE]);
 
 /* A printable excerpt of input for error messages: at most 32 characters, escaped as above, "..."
- * behind a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out. */
+ * after a cut.  `out` holds PHL_EXCERPT_SIZE bytes.  Returns out. */
 #define PHL_EXCERPT_SIZE 320
-char *phl_excerpt(const char *text, size_t length, char *out);
+char *phl_text_excerpt(const char *text, size_t length, char *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* ziggurat.h - the layers under the normal and the exponential density; for random.c.
+/* ziggurat.h - the layers under the normal and the exponential density; for rng.c.
  *
  * 256 layers of equal area v cover the half density f, f(0) = 1, of the normal, e^(-x^2/2), and of
  * the exponential law, e^-x (Marsaglia & Tsang 2000).  Layer i lies between the heights f(x_i) and

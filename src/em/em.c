@@ -93,7 +93,8 @@ static double set_shape(const phl_params *counts, double internal, double reject
 
 /* Every internal node seen stands for p0 / (1 - p0) rejected ones, in which all slots are absent:
  * the optimum is where r = N p0(r) / (1 - p0(r)), found by bisection.  Where every node has one
- * child and gamma is 0 there is no finite optimum; the search ends at a million nodes a node. */
+ * child and gamma is 0 there is no finite optimum; the search ends at a million rejected nodes per
+ * node seen. */
 phl_status phl_em_fit_shape(const phl_forest *forest, double gamma, phl_params *params,
                             phl_error *error)
 {

@@ -14,7 +14,7 @@ typedef struct phl_alphabet {
     struct phl_name {
         uint64_t
             key; /* the first bytes: names of up to 8 bytes are equal if keys and lengths are */
-        size_t offset; /* of the name's bytes in the arena; a NUL stands behind them */
+        size_t offset; /* of the name's bytes in the arena; a NUL stands after them */
         size_t length;
     } * entries;
     char *arena;

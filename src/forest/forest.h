@@ -1,8 +1,8 @@
 /* forest.h - how a forest lies in memory.
  *
  * n distinct subtrees, numbered by height (children before parents), E links of distinct subtrees,
- * T trees.  4 + 4 + 8 + 8 bytes a subtree, 8 a link, 16 a tree (24 with weights, 32 with ids).
- * Immutable once finished, so any number of threads may read it.
+ * T trees.  4 + 4 + 8 + 8 bytes per subtree, 8 per link, 16 per tree (24 with weights, 32 with
+ * ids). Immutable once finished, so any number of threads may read it.
  */
 #ifndef PHL_FOREST_FOREST_H
 #define PHL_FOREST_FOREST_H

@@ -8,7 +8,7 @@
  * So depth is bounded, and with it size.
  *
  * Frequencies come first, rules second.  Each name x is given its expected number F(x) of
- * occurrences a document; a rule part carries a flow f of x, and in the rule of e stands for f /
+ * occurrences per document; a rule part carries a flow f of x, and in the rule of e stands for f /
  * F(e) children on average.  The flows into x add up to F(x) whichever rules hold them.  A class's
  * own rules are the shared ones with their parts dealt out anew among the containers of a level, so
  * the expected count of every name, and the mean size, are the same in all classes: families differ
@@ -22,7 +22,7 @@
  */
 #include "base/memory.h"
 #include "base/options.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "forest/builder.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ static const struct {
 typedef struct part {
     uint32_t child;
     uint32_t owner; /* the container whose rule it stands in */
-    double flow;    /* expected occurrences a document */
+    double flow;    /* expected occurrences per document */
 } part;
 
 typedef struct grammar {
@@ -318,7 +318,7 @@ static void lay_out_rules(grammar *g)
         size_t owner = g->own[i].owner;
         size_t at = g->rule_start[owner]++;
         g->rule_child[at] = g->own[i].child;
-        /* Below a name that never occurs (one node a document) rules do not matter. */
+        /* Below a name that never occurs (one node per document) rules do not matter. */
         g->rule_end[at] = g->expected[owner] > 0.0 ? g->own[i].flow / g->expected[owner] : 0.0;
     }
     /* rule_start[e] has become the end of e: shift back. */
@@ -365,7 +365,7 @@ static phl_status expand(const grammar *g, phl_rng *rng, sketch *tree, size_t no
     double u = phl_rng_uniform(rng);
     uint32_t slot = 0;
     for (double x = u * step; x < g->rule_end[end - 1]; x = (u + slot) * step) {
-        /* The first part that ends behind x. */
+        /* The first part that ends after x. */
         size_t high = end - 1;
         while (at < high) {
             size_t middle = at + (high - at) / 2;
@@ -510,7 +510,7 @@ static phl_status check_options(const phl_documents_options *options, phl_error 
         status = check_count("trees per class", options->trees_per_class, 1, 100000000, error);
     }
     if (status == PHL_OK) {
-        status = check_count("mean nodes a document", options->nodes, 1, 1000000, error);
+        status = check_count("mean nodes per document", options->nodes, 1, 1000000, error);
     }
     if (status == PHL_OK) {
         status = check_count("vocabulary", options->vocabulary, 2, 100000, error);

@@ -7,7 +7,7 @@
  *           half as often as the sizes between them;
  *   growth  breadth-first: the oldest node not yet looked at fills its slots 1, 2, 3, each with the
  *           slot's probability.  The size is checked before every slot, so the last node to get
- *           children may be cut short; all nodes behind it are leaves.  A node that fills no slot
+ *           children may be cut short; all nodes after it are leaves.  A node that fills no slot
  *           is a leaf too;
  *   retry   a tree that dies out before it has its size is thrown away and grown again to the same
  *           size.
@@ -15,7 +15,7 @@
  * Each tree draws from a stream of its own, so tree i of a class is the same however many are made.
  */
 #include "base/options.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "forest/builder.h"
 
 #include <string.h>

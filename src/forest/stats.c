@@ -62,7 +62,7 @@ static uint64_t height_of(const phl_forest *forest, uint32_t subtree)
 
 /* Trees with one distinct subtree as root. */
 struct root {
-    phl_digest digest;
+    phl_fingerprint digest;
     uint64_t trees, size;
     int32_t class_number; /* of the first of them */
     bool ambiguous;       /* others have another class */
@@ -71,7 +71,7 @@ struct root {
 /* The distinct roots with their numbers of trees: everything below works on these, so that a tree
  * that is repeated costs nothing more. */
 static phl_status list_roots(const phl_forest *forest, const uint64_t *size,
-                             const phl_digest *digests, uint64_t *trees, struct root **roots,
+                             const phl_fingerprint *digests, uint64_t *trees, struct root **roots,
                              size_t *n_roots, phl_error *error)
 {
     size_t n = 0;
@@ -108,11 +108,11 @@ static phl_status list_roots(const phl_forest *forest, const uint64_t *size,
 static phl_status collect_roots(const phl_forest *forest, const uint64_t *size, struct root **roots,
                                 size_t *n_roots, phl_error *error)
 {
-    phl_digest *digests = NULL;
+    phl_fingerprint *digests = NULL;
     /* Trees by root, 0 = not a root; then the place of the root in `roots`. */
     uint64_t *trees = phl_alloc_zero(forest->n_subtrees, sizeof *trees, error);
     phl_status status =
-        trees == NULL ? PHL_ERR_MEMORY : phl_forest_digests(forest, &digests, error);
+        trees == NULL ? PHL_ERR_MEMORY : phl_fingerprint_subtrees(forest, &digests, error);
     if (status == PHL_OK) {
         status = list_roots(forest, size, digests, trees, roots, n_roots, error);
     }
@@ -174,8 +174,8 @@ static void measure_sizes_of_trees(struct root *roots, size_t n, phl_stats *stat
 
 static int compare_digest(const void *left, const void *right)
 {
-    const phl_digest *a = &((const struct root *)left)->digest;
-    const phl_digest *b = &((const struct root *)right)->digest;
+    const phl_fingerprint *a = &((const struct root *)left)->digest;
+    const phl_fingerprint *b = &((const struct root *)right)->digest;
     if (a->high != b->high) {
         return a->high < b->high ? -1 : 1;
     }

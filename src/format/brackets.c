@@ -1,4 +1,4 @@
-/* brackets.c - the native format: one tree a line, `class<TAB>(label child child)`.
+/* brackets.c - the native format: one tree per line, `class<TAB>(label child child)`.
  *
  * Reading is one pass over the line with the builder's own stack; a sentinel '\n' ends every line,
  * so no byte is counted.  Column numbers are worked out only when something is wrong.
@@ -42,7 +42,7 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
         return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found a tab, expected %s",
                             what);
     }
-    phl_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
+    phl_text_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
     return phl_raise_at(error, PHL_ERR_SYNTAX, position, remedy, "found '%s', expected %s", excerpt,
                         what);
 }
@@ -55,7 +55,7 @@ static phl_status name_too_long(struct parse *parse, const char *at, phl_error *
                         (unsigned long long)parse->reader->options->max_name);
 }
 
-/* Decode the escape whose backslash is at `at` into parse->name; *end is behind it. */
+/* Decode the escape whose backslash is at `at` into parse->name; *end is after it. */
 static phl_status decode_escape(struct parse *parse, const char *at, const char **end,
                                 phl_error *error)
 {
@@ -66,7 +66,7 @@ static phl_status decode_escape(struct parse *parse, const char *at, const char 
                      : phl_text_append(&parse->name, bytes, size, error);
 }
 
-/* A quoted name from its opening quote; *end is behind its closing one. */
+/* A quoted name from its opening quote; *end is after its closing one. */
 static phl_status read_quoted(struct parse *parse, const char *at, const char **end,
                               phl_error *error)
 {
@@ -100,7 +100,7 @@ static phl_status read_quoted(struct parse *parse, const char *at, const char **
     }
 }
 
-/* A label behind '(': its number, or PHL_UNKNOWN for a bare question mark. */
+/* A label after '(': its number, or PHL_UNKNOWN for a bare question mark. */
 static phl_status read_label(struct parse *parse, const char *at, const char **end, int32_t *label,
                              phl_error *error)
 {
@@ -109,7 +109,7 @@ static phl_status read_label(struct parse *parse, const char *at, const char **e
         phl_status status = read_quoted(parse, at, end, error);
         if (status == PHL_OK && !ends_name(**end)) {
             status =
-                expected(parse, *end, "a space or a bracket behind a quoted label", NULL, error);
+                expected(parse, *end, "a space or a bracket after a quoted label", NULL, error);
         }
         return status != PHL_OK ? status
                                 : phl_builder_label(builder, parse->name.bytes, parse->name.length,
@@ -196,7 +196,7 @@ static phl_status read_class(struct parse *parse, const char *at, const char **e
     return PHL_OK;
 }
 
-/* The tree from its opening bracket; *end is behind its closing one. */
+/* The tree from its opening bracket; *end is after its closing one. */
 static phl_status read_nodes(struct parse *parse, const char *at, const char **end,
                              phl_error *error)
 {
@@ -268,7 +268,8 @@ static phl_status read_tree(struct parse *parse, const char *line, phl_error *er
         at++;
     }
     if (*at != '\n') {
-        return expected(parse, at, "the end of the line behind the tree", "one tree a line", error);
+        return expected(parse, at, "the end of the line after the tree", "one tree per line",
+                        error);
     }
     phl_span no_id = {NULL, 0};
     return phl_reader_end_tree(parse->reader, class_name, 1.0, no_id, parse->lines.number, error);

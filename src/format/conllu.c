@@ -6,7 +6,7 @@
  * "_" in the label's column is an unknown label.  Comments are passed over but for "# sent_id = X",
  * which is the tree's id; so are multiword tokens (ID 1-2) and empty nodes (ID 1.1).
  *
- * After a bad sentence reading goes on behind the next blank line.  Everything takes linear time.
+ * After a bad sentence reading goes on at the next blank line.  Everything takes linear time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static phl_status raise_field(conllu_reading *reading, const char *line, field w
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(
         reading->error, PHL_ERR_SYNTAX, phl_lines_position(&reading->lines, line, what.begin), NULL,
-        "found '%s', expected %s", phl_excerpt(what.begin, what.length, shown), expected);
+        "found '%s', expected %s", phl_text_excerpt(what.begin, what.length, shown), expected);
 }
 
 static phl_status read_label(conllu_reading *reading, const char *line, field what, int32_t *label)
@@ -184,7 +184,7 @@ static phl_status read_label(conllu_reading *reading, const char *line, field wh
             reading->error, PHL_ERR_LIMIT, phl_lines_position(&reading->lines, line, what.begin),
             "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
             "a label '%s' of %zu bytes, more than %llu",
-            phl_excerpt(what.begin, what.length, shown), what.length, (unsigned long long)cap);
+            phl_text_excerpt(what.begin, what.length, shown), what.length, (unsigned long long)cap);
     }
     if (what.length == 1 && *what.begin == '_') {
         *label = PHL_UNKNOWN;
@@ -196,12 +196,12 @@ static phl_status read_label(conllu_reading *reading, const char *line, field wh
 
 static phl_status raise_second_root(conllu_reading *reading, const char *line, field head)
 {
-    return phl_raise_at(reading->error, PHL_ERR_SYNTAX,
-                        phl_lines_position(&reading->lines, line, head.begin),
-                        "a sentence is one tree: give all words but one a head",
-                        "found a second word with HEAD 0, expected one root a sentence (the first "
-                        "is on line %llu)",
-                        (unsigned long long)reading->words[reading->root].line);
+    return phl_raise_at(
+        reading->error, PHL_ERR_SYNTAX, phl_lines_position(&reading->lines, line, head.begin),
+        "a sentence is one tree: give all words but one a head",
+        "found a second word with HEAD 0, expected one root per sentence (the first "
+        "is on line %llu)",
+        (unsigned long long)reading->words[reading->root].line);
 }
 
 /* A line that is neither blank nor a comment. */

@@ -31,7 +31,7 @@ static phl_status expected(struct parse *parse, const char *at, const char *what
         return phl_raise_at(error, PHL_ERR_SYNTAX, position, NULL,
                             "found the end of the line, expected %s", what);
     }
-    phl_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
+    phl_text_excerpt(at, end == at ? 1 : (size_t)(end - at), excerpt);
     return phl_raise_at(error, PHL_ERR_SYNTAX, position, NULL, "found '%s', expected %s", excerpt,
                         what);
 }
@@ -44,7 +44,7 @@ static phl_status name_too_long(struct parse *parse, const char *at, phl_error *
                         (unsigned long long)parse->reader->options->max_name);
 }
 
-/* `label(` opens a node, `label($)` is a whole leaf; *end is behind the bracket. */
+/* `label(` opens a node, `label($)` is a whole leaf; *end is after the bracket. */
 static phl_status read_node(struct parse *parse, const char *at, const char **end, bool *leaf,
                             phl_error *error)
 {
@@ -58,7 +58,7 @@ static phl_status read_node(struct parse *parse, const char *at, const char **en
         return expected(parse, at, "a label", error);
     }
     if (*behind != '(') {
-        return expected(parse, behind, "( behind a label; a leaf is written label($)", error);
+        return expected(parse, behind, "( after a label; a leaf is written label($)", error);
     }
     if (length > parse->reader->options->max_name) {
         return name_too_long(parse, at, error);
@@ -76,12 +76,12 @@ static phl_status read_node(struct parse *parse, const char *at, const char **en
                : phl_error_locate(error, phl_lines_position(&parse->lines, parse->line, at));
 }
 
-/* The nodes from the root's label; *end is behind the last bracket. */
+/* The nodes from the root's label; *end is after the last bracket. */
 static phl_status read_nodes(struct parse *parse, const char *at, const char **end,
                              phl_error *error)
 {
     phl_builder *builder = parse->reader->builder;
-    bool leaf; /* was the node read last one? if not, nothing stands yet behind its bracket */
+    bool leaf; /* was the node read last one? if not, nothing stands yet after its bracket */
     phl_status status = read_node(parse, at, &at, &leaf, error);
     while (status == PHL_OK && builder->depth > 0) {
         switch (*at) {
@@ -137,7 +137,7 @@ static phl_status read_tree(struct parse *parse, const char *at, phl_error *erro
         at++;
     }
     if (*at != '\n') {
-        return expected(parse, at, "the end of the line behind the tree", error);
+        return expected(parse, at, "the end of the line after the tree", error);
     }
     phl_span no_id = {NULL, 0};
     return phl_reader_end_tree(parse->reader, class_name, 1.0, no_id, parse->lines.number, error);

@@ -1,6 +1,6 @@
 /* format.h - the table of tree formats.
  *
- * One driver a format; adding a format is one file and one row in format.c.
+ * One driver per format; adding a format is one file and one row in format.c.
  */
 #ifndef PHL_FORMAT_FORMAT_H
 #define PHL_FORMAT_FORMAT_H

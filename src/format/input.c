@@ -57,7 +57,7 @@ static void zlib_free(void *context, void *memory)
     phl_free(memory);
 }
 
-/* Read raw bytes behind what is there; room must be left. */
+/* Read raw bytes after what is there; room must be left. */
 static phl_status fill_raw(phl_input *input, phl_error *error)
 {
     if (input->raw_begin == input->raw_end) {
@@ -263,7 +263,8 @@ static phl_status unzstd_some(phl_input *input, unsigned char *buffer, size_t si
         case ZSTD_error_memory_allocation:
             return raise_memory(error);
         case ZSTD_error_frameParameter_windowTooLarge:
-            return phl_raise_at(error, PHL_ERR_LIMIT, position, "compress it with a window of at most 2 GiB",
+            return phl_raise_at(error, PHL_ERR_LIMIT, position,
+                                "compress it with a window of at most 2 GiB",
                                 "the zstd data need a wider window than this machine can give");
         case ZSTD_error_dictionary_wrong:
             return phl_raise_at(error, PHL_ERR_FORMAT, position, "compress it without one",

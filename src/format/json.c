@@ -1,4 +1,4 @@
-/* json.c - the json format: one flat object a line, written here and read in json_read.c. */
+/* json.c - the json format: one flat object per line, written here and read in json_read.c. */
 #include "format/json.h"
 
 #include <string.h>

@@ -31,7 +31,7 @@ phl_status phl_json_nodes_out_of_range(const phl_json_parse *parse, enum phl_jso
     return phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), NULL,
                         "\"%s\"[%zu] is %s, expected %s",
                         key == PHL_JSON_PARENT ? "parent" : "slot", node,
-                        phl_excerpt(at, (size_t)(end - at), excerpt), expected);
+                        phl_text_excerpt(at, (size_t)(end - at), excerpt), expected);
 }
 
 /* The root, and every other node's parent in its range. */

@@ -1,4 +1,4 @@
-/* json_read.c - reading one flat object a line:
+/* json_read.c - reading one flat object per line:
  * {"id":"t1","class":"a","weight":1,"label":["r","x",null],"parent":[-1,0,0],"slot":[1,1,3]}
  *
  * Nodes may come in any order; `slot` may be left out (children then fill slots 1, 2, 3, ... in
@@ -157,7 +157,7 @@ static phl_status read_key(phl_json_parse *parse, const char *at, const char **e
 {
     phl_span name;
     if (*at != '"') {
-        return phl_json_scan_expected(&parse->line, at, "a key in quotes", "one object a line",
+        return phl_json_scan_expected(&parse->line, at, "a key in quotes", "one object per line",
                                       error);
     }
     phl_status status =
@@ -175,7 +175,7 @@ static phl_status read_key(phl_json_parse *parse, const char *at, const char **e
         return phl_raise_at(
             error, PHL_ERR_SYNTAX, place(parse, at), "remove or rename it",
             "found the key \"%s\", expected id, class, weight, label, parent or slot",
-            phl_excerpt(name.bytes, name.length, excerpt));
+            phl_text_excerpt(name.bytes, name.length, excerpt));
     }
     if (parse->value[found] != NULL) {
         return phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), "remove one of them",
@@ -200,7 +200,7 @@ static phl_status read_members(phl_json_parse *parse, const char *at, const char
             }
             at = phl_json_skip(at);
             if (*at != ':') {
-                return phl_json_scan_expected(&parse->line, at, ": behind a key", NULL, error);
+                return phl_json_scan_expected(&parse->line, at, ": after a key", NULL, error);
             }
             at = phl_json_skip(at + 1);
             parse->value[key] = at;
@@ -214,7 +214,7 @@ static phl_status read_members(phl_json_parse *parse, const char *at, const char
             }
         }
         if (*at != '}') {
-            return phl_json_scan_expected(&parse->line, at, ", or }", "one object a line", error);
+            return phl_json_scan_expected(&parse->line, at, ", or }", "one object per line", error);
         }
     }
     *end = at;
@@ -258,17 +258,17 @@ static phl_status read_tree(phl_json_parse *parse, const char *at, phl_error *er
     if (*at != '{') {
         const char *type = phl_json_scan_type(at);
         return type == NULL
-                   ? phl_json_scan_expected(&parse->line, at, "an object", "one object a line",
+                   ? phl_json_scan_expected(&parse->line, at, "an object", "one object per line",
                                             error)
-                   : phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), "one object a line",
+                   : phl_raise_at(error, PHL_ERR_SYNTAX, place(parse, at), "one object per line",
                                   "found %s, expected an object", type);
     }
     phl_status status = read_members(parse, at, &at, error);
     const char *behind = status == PHL_OK ? phl_json_skip(at + 1) : at;
     if (status == PHL_OK && *behind != '\n') {
         status =
-            phl_json_scan_expected(&parse->line, behind, "the end of the line behind the object",
-                                   "one object a line", error);
+            phl_json_scan_expected(&parse->line, behind, "the end of the line after the object",
+                                   "one object per line", error);
     }
     if (status == PHL_OK) {
         status = check_arrays(parse, at, error);

@@ -35,7 +35,7 @@ phl_status phl_json_scan_expected(const phl_json_line *line, const char *at, con
     char excerpt[PHL_EXCERPT_SIZE];
     size_t length = *at == '\\' ? 1 + word_length(at + 1) : word_length(at);
     return phl_raise_at(error, PHL_ERR_SYNTAX, place(line, at), remedy, "found '%s', expected %s",
-                        phl_excerpt(at, length > 0 ? length : 1, excerpt), what);
+                        phl_text_excerpt(at, length > 0 ? length : 1, excerpt), what);
 }
 
 const char *phl_json_scan_type(const char *at)
@@ -211,7 +211,7 @@ phl_status phl_json_scan_positive(const phl_json_line *line, const char *at, phl
         char excerpt[PHL_EXCERPT_SIZE];
         return phl_raise_at(error, PHL_ERR_SYNTAX, place(line, at), NULL,
                             "\"%s\" is %s, expected a number from 4.9e-324 to 1.8e308", owner.key,
-                            phl_excerpt(at, (size_t)(behind - at), excerpt));
+                            phl_text_excerpt(at, (size_t)(behind - at), excerpt));
     }
     return phl_raise_at(error, PHL_ERR_SYNTAX, place(line, at), NULL,
                         "\"%s\" is not positive, expected a positive number", owner.key);

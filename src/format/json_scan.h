@@ -1,7 +1,7 @@
 /* json_scan.h - the tokens of a line of JSON, for the reader of the json format.
  *
- * Lines come from phl_lines: UTF-8, a sentinel '\n' behind them, so no byte is counted.  A scanner
- * is handed the place where its token begins and gives the one behind it.  Column numbers are
+ * Lines come from phl_lines: UTF-8, a sentinel '\n' after them, so no byte is counted.  A scanner
+ * is handed the place where its token begins and gives the one after it.  Column numbers are
  * worked out only when something is wrong.  Nothing here calls itself, and nothing allocates but
  * the text of a string with escapes.
  */
@@ -61,7 +61,7 @@ phl_status phl_json_scan_positive(const phl_json_line *line, const char *at, phl
                                   double *number, const char **end, phl_error *error);
 
 /* An integer: its sign and its size, any size beyond 32 bits being some number beyond them. Returns
- * the place behind it, or NULL if there is no integer. */
+ * the place after it, or NULL if there is no integer. */
 static inline const char *phl_json_integer(const char *at, bool *negative, uint64_t *size)
 {
     uint64_t value = 0;

@@ -28,7 +28,7 @@ phl_position phl_lines_position(const phl_lines *lines, const char *line, const 
     return position;
 }
 
-/* More text behind `end`; sets at_end instead when there is none. */
+/* More text after `end`; sets at_end instead when there is none. */
 static phl_status fill(phl_lines *lines, phl_error *error)
 {
     if (lines->begin > 0) {
@@ -36,7 +36,7 @@ static phl_status fill(phl_lines *lines, phl_error *error)
         lines->end -= lines->begin;
         lines->begin = 0;
     }
-    /* One byte of room for the sentinel behind a last line without an end. */
+    /* One byte of room for the sentinel after a last line without an end. */
     phl_status status =
         phl_grow(&lines->buffer, &lines->capacity, lines->end + CHUNK / 2 + 1, 1, error);
     size_t got = 0;

@@ -15,7 +15,7 @@ typedef struct phl_lines {
     uint64_t number;   /* of the line handed out last, 1-based */
     char *buffer;
     size_t begin, end, capacity;
-    size_t scanned; /* bytes behind begin known to hold no line end */
+    size_t scanned; /* bytes after begin known to hold no line end */
     bool at_end;
 } phl_lines;
 
@@ -23,7 +23,7 @@ void phl_lines_init(phl_lines *lines, phl_input *input, uint64_t max_line);
 void phl_lines_clear(phl_lines *lines);
 
 /* *line = NULL at the end of the input.  A call may follow one that failed: a line that is not
- * UTF-8 or too long is used up, and behind a failure of the input itself (or a line whose end is
+ * UTF-8 or too long is used up, and after a failure of the input itself (or a line whose end is
  * not in sight) is the end. */
 phl_status phl_lines_next(phl_lines *lines, const char **line, size_t *length, phl_error *error);
 

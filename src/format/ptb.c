@@ -50,7 +50,7 @@ typedef struct ptb_reading {
     phl_error *error;
     phl_lines lines;
     const char *line; /* at hand */
-    const char *rest; /* of the line, behind the tree that made the reader pause; NULL: nothing */
+    const char *rest; /* of the line, after the tree that made the reader pause; NULL: nothing */
     enum ptb_state state;
     bool wrapped;       /* the open tree has an outer bracket without label ... */
     bool has_tree;      /* ... and the tree in it is complete */
@@ -86,7 +86,7 @@ static phl_status raise_found(ptb_reading *reading, const char *at, const char *
         end++;
     }
     return phl_raise_at(reading->error, PHL_ERR_SYNTAX, place, remedy, "found '%s', expected %s",
-                        phl_excerpt(at, (size_t)(end - at), shown), expected);
+                        phl_text_excerpt(at, (size_t)(end - at), shown), expected);
 }
 
 static phl_status raise_long_name(ptb_reading *reading, const char *at, size_t length)
@@ -94,8 +94,9 @@ static phl_status raise_long_name(ptb_reading *reading, const char *at, size_t l
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, place_of(reading, at),
                         "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
-                        "a name '%s' of %zu bytes, more than %llu", phl_excerpt(at, length, shown),
-                        length, (unsigned long long)reading->reader->options->max_name);
+                        "a name '%s' of %zu bytes, more than %llu",
+                        phl_text_excerpt(at, length, shown), length,
+                        (unsigned long long)reading->reader->options->max_name);
 }
 
 static phl_status enter_tree(ptb_reading *reading, phl_span class_name)
@@ -124,7 +125,7 @@ static phl_status take_open(ptb_reading *reading, const char *at)
     }
     case BEHIND_OPEN:
         if (reading->reader->builder->depth > 0 || reading->wrapped) {
-            return raise_found(reading, at, "a label behind (",
+            return raise_found(reading, at, "a label after (",
                                "only the outermost bracket may go without a label");
         }
         reading->wrapped = true;
@@ -148,7 +149,7 @@ static phl_status take_close(ptb_reading *reading, const char *at)
     case OUTSIDE:
         return raise_found(reading, at, "a tree in brackets", "there is a ) too many");
     case BEHIND_OPEN:
-        return raise_found(reading, at, "a label behind (", NULL);
+        return raise_found(reading, at, "a label after (", NULL);
     case UNWRAPPED: /* only entered once the tree inside is complete */
         return end_tree(reading);
     case INSIDE:
@@ -201,7 +202,7 @@ static phl_status take_name(ptb_reading *reading, const char *at, size_t length)
     return status;
 }
 
-/* Tokens from `at` on; stops at the end of the line, behind the tree of a |BT| line, or behind a
+/* Tokens from `at` on; stops at the end of the line, after the tree of a |BT| line, or after a
  * tree at which to pause.  *end is where it stopped. */
 static phl_status read_tokens(ptb_reading *reading, const char *at, const char **end)
 {
@@ -278,7 +279,7 @@ static phl_status read_marked_line(ptb_reading *reading, const char *mark)
     }
     const char *at = skip_blanks(mark + MARK_LENGTH);
     if (*at != '(') {
-        return raise_found(reading, at, "a tree in brackets behind |BT|", NULL);
+        return raise_found(reading, at, "a tree in brackets after |BT|", NULL);
     }
     reading->marked = true;
     phl_status status = read_tokens(reading, at, &at);
@@ -291,12 +292,12 @@ static phl_status read_marked_line(ptb_reading *reading, const char *mark)
     }
     at = skip_blanks(at);
     if (!stands_at(at, PHL_PTB_END)) {
-        return raise_found(reading, at, "|ET| behind the tree",
+        return raise_found(reading, at, "|ET| after the tree",
                            "a line holds one tree: keep one of several");
     }
     at = skip_blanks(at + MARK_LENGTH);
     if (*at != '\n') {
-        return raise_found(reading, at, "the end of the line behind |ET|",
+        return raise_found(reading, at, "the end of the line after |ET|",
                            "take feature vectors out, for instance with "
                            "sed 's/|ET|.*/|ET|/'");
     }

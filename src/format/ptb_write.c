@@ -1,4 +1,4 @@
-/* ptb_write.c - writing parse trees: one a line, leaves as words.  A tree of one node is (label).
+/* ptb_write.c - writing parse trees: one per line, leaves as words.  A tree of one node is (label).
  */
 #include <string.h>
 

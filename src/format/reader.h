@@ -21,7 +21,7 @@ typedef struct phl_reader {
     void *state;      /* the format's own */
     size_t max_trees; /* pause when the builder holds so many trees, */
     size_t max_size;  /* or so many distinct subtrees and links together */
-    bool pause;       /* set by phl_reader_end_tree: return behind this tree */
+    bool pause;       /* set by phl_reader_end_tree: return after this tree */
     bool ended;       /* set by the format's reader: the input holds no more trees */
 } phl_reader;
 

@@ -3,21 +3,21 @@
 
 #include "base/memory.h"
 #include "forest/forest.h"
-#include "format/read.h"
+#include "format/block_reader.h"
 
 struct phl_source {
-    const phl_forest *forest;  /* NULL: there is a reader */
-    bool given;                /* the forest was */
-    phl_forest_reader *reader; /* NULL: there is a forest */
-    phl_forest *block;         /* from the reader, at hand */
+    const phl_forest *forest; /* NULL: there is a reader */
+    bool given;               /* the forest was */
+    phl_block_reader *reader; /* NULL: there is a forest */
+    phl_forest *block;        /* from the reader, at hand */
 };
 
 /* A source that takes over a reader, on failure too. */
-static phl_status of_reader(phl_forest_reader *reader, phl_source **source, phl_error *error)
+static phl_status of_reader(phl_block_reader *reader, phl_source **source, phl_error *error)
 {
     phl_source *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
-        phl_forest_reader_free(reader);
+        phl_block_reader_free(reader);
         return PHL_ERR_MEMORY;
     }
     made->reader = reader;
@@ -28,16 +28,16 @@ static phl_status of_reader(phl_forest_reader *reader, phl_source **source, phl_
 phl_status phl_source_open(const char *const *paths, size_t n_paths,
                            const phl_read_options *options, phl_source **source, phl_error *error)
 {
-    phl_forest_reader *reader = NULL;
-    phl_status status = phl_forest_reader_create(paths, n_paths, options, &reader, error);
+    phl_block_reader *reader = NULL;
+    phl_status status = phl_block_reader_create(paths, n_paths, options, &reader, error);
     return status == PHL_OK ? of_reader(reader, source, error) : status;
 }
 
 phl_status phl_source_memory(const void *text, size_t size, const char *name,
                              const phl_read_options *options, phl_source **source, phl_error *error)
 {
-    phl_forest_reader *reader = NULL;
-    phl_status status = phl_forest_reader_create_memory(text, size, name, options, &reader, error);
+    phl_block_reader *reader = NULL;
+    phl_status status = phl_block_reader_create_memory(text, size, name, options, &reader, error);
     return status == PHL_OK ? of_reader(reader, source, error) : status;
 }
 
@@ -56,7 +56,7 @@ void phl_source_free(phl_source *source)
 {
     if (source != NULL) {
         phl_forest_free(source->block);
-        phl_forest_reader_free(source->reader);
+        phl_block_reader_free(source->reader);
         phl_free(source);
     }
 }
@@ -77,8 +77,8 @@ phl_status phl_source_next(phl_source *source, const phl_forest **block, phl_err
     phl_forest_free(source->block);
     source->block = NULL;
     size_t trees = 0, size = 0;
-    phl_forest_reader_bounds(source->reader, &trees, &size);
-    phl_status status = phl_forest_reader_next(source->reader, trees, size, &source->block, error);
+    phl_block_reader_bounds(source->reader, &trees, &size);
+    phl_status status = phl_block_reader_next(source->reader, trees, size, &source->block, error);
     if (status == PHL_OK) {
         *block = source->block;
     }
@@ -88,7 +88,7 @@ phl_status phl_source_next(phl_source *source, const phl_forest **block, phl_err
 void phl_source_summary(const phl_source *source, phl_read_summary *summary)
 {
     if (source->reader != NULL) {
-        phl_forest_reader_summary(source->reader, summary);
+        phl_block_reader_summary(source->reader, summary);
     } else {
         *summary = (phl_read_summary){.trees = source->given ? source->forest->n_trees : 0};
     }
@@ -96,10 +96,10 @@ void phl_source_summary(const phl_source *source, phl_read_summary *summary)
 
 size_t phl_source_files(const phl_source *source)
 {
-    return source->reader != NULL ? phl_forest_reader_files(source->reader) : 0;
+    return source->reader != NULL ? phl_block_reader_files(source->reader) : 0;
 }
 
 const char *phl_source_file(const phl_source *source, size_t file)
 {
-    return phl_forest_reader_file(source->reader, file);
+    return phl_block_reader_file(source->reader, file);
 }

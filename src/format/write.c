@@ -41,7 +41,7 @@ phl_status phl_write_objection(const phl_writer *writer, const phl_format_driver
 }
 
 /* Refuse a forest that holds something the format cannot carry, naming the first such tree.  Nodes
- * are asked about once a distinct subtree. */
+ * are asked about once per distinct subtree. */
 static phl_status check_expressible(const phl_writer *writer, const phl_format_driver *driver,
                                     phl_error *error)
 {
@@ -143,7 +143,7 @@ static phl_status check_document_class(const phl_writer *writer, const phl_forma
     }
     if (forest->n_trees != 1) {
         return phl_raise(error, PHL_ERR_ARGUMENT, "name a folder to write them into",
-                         "%s holds one document a file, and there are %zu trees", driver->name,
+                         "%s holds one document per file, and there are %zu trees", driver->name,
                          forest->n_trees);
     }
     const char *class_name = phl_forest_class_name(forest, phl_tree_class(forest, 0));

@@ -21,7 +21,7 @@ phl_status phl_write_objection(const phl_writer *writer, const phl_format_driver
 /* PHL_ERR_CANCELLED if the caller wants to stop. */
 phl_status phl_write_check_cancel(const phl_writer *writer, phl_error *error);
 
-/* One document a tree: PATH/CLASS/00000001.xml, those of trees without class in PATH itself.
+/* One document per tree: PATH/CLASS/00000001.xml, those of trees without class in PATH itself.
  *
  * A folder that is new or empty appears complete or not at all.  With options->force documents are
  * put into a folder that holds others, in place of those of the same name: all of them, or after a

@@ -1,4 +1,4 @@
-/* write_folder.c - a folder of documents, one a tree; see write.h.
+/* write_folder.c - a folder of documents, one per tree; see write.h.
  *
  * Documents are written into a temporary folder, which is then renamed, or from which they are
  * moved into the folder that is there.  The temporary folder is locked (flock): one that is not was

@@ -26,7 +26,7 @@ typedef struct phl_xml_reading {
     phl_status status; /* of the first thing that went wrong in a handler */
     uint64_t fed;      /* bytes given to expat */
     uint64_t depth;    /* elements open */
-    bool wide;         /* UTF-16: two bytes a character in expat's buffer */
+    bool wide;         /* UTF-16: two bytes per character in expat's buffer */
     bool marked;       /* it begins with a byte order mark, which expat counts as a column */
     bool in_root;      /* the root element was opened */
     bool html;         /* the document calls itself HTML */

@@ -24,7 +24,7 @@ static const char *found_text(const phl_xml_reading *reading, const char *enders
                             strchr(enders, begin[length]) == NULL))) {
         length++;
     }
-    return phl_excerpt(begin, length, shown);
+    return phl_text_excerpt(begin, length, shown);
 }
 
 /* Is it not markup but bytes of another encoding that expat stumbled over? */
@@ -51,8 +51,8 @@ static const char *open_element(const phl_xml_reading *reading, char *shown)
     if (label < 0) {
         return PHL_XML_NODE;
     }
-    return phl_excerpt(phl_alphabet_name(&builder->labels, (size_t)label),
-                       phl_alphabet_length(&builder->labels, (size_t)label), shown);
+    return phl_text_excerpt(phl_alphabet_name(&builder->labels, (size_t)label),
+                            phl_alphabet_length(&builder->labels, (size_t)label), shown);
 }
 
 static phl_status raise_invalid_token(const phl_xml_reading *reading)
@@ -94,7 +94,7 @@ static phl_status raise_unknown_encoding(const phl_xml_reading *reading)
 {
     char name[PHL_EXCERPT_SIZE];
     char remedy[PHL_EXCERPT_SIZE + 128];
-    (void)phl_excerpt(reading->label.bytes, reading->label.length, name);
+    (void)phl_text_excerpt(reading->label.bytes, reading->label.length, name);
     (void)phl_remedy(remedy, sizeof remedy,
                      "turn the file into UTF-8 with iconv -f %s -t UTF-8 and take the encoding out "
                      "of its first line",

@@ -42,13 +42,13 @@ static void XMLCALL declare_entity(void *context, const XML_Char *name, int is_p
         return;
     }
     char shown[PHL_EXCERPT_SIZE];
-    stop(reading,
-         phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
-                      "replace its references by its text and take the declaration out, "
-                      "for instance with xmllint --noent --dropdtd",
-                      "the document declares the %sentity '%s'; internal entities are "
-                      "refused because they can expand without bound",
-                      is_parameter ? "parameter " : "", phl_excerpt(name, strlen(name), shown)));
+    stop(reading, phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
+                               "replace its references by its text and take the declaration out, "
+                               "for instance with xmllint --noent --dropdtd",
+                               "the document declares the %sentity '%s'; internal entities are "
+                               "refused because they can expand without bound",
+                               is_parameter ? "parameter " : "",
+                               phl_text_excerpt(name, strlen(name), shown)));
 }
 
 static bool is_html(const XML_Char *name)
@@ -117,7 +117,7 @@ static phl_status count_declared_work(phl_xml_reading *reading, const char *name
                         "--dropdtd",
                         "%u attributes are declared for the element '%s', which occurs too often "
                         "for that",
-                        reading->declared[number], phl_excerpt(name, length, shown));
+                        reading->declared[number], phl_text_excerpt(name, length, shown));
 }
 
 static phl_status check_name(const phl_xml_reading *reading, const char *what, const char *name,
@@ -131,7 +131,7 @@ static phl_status check_name(const phl_xml_reading *reading, const char *what, c
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
                         "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
                         "%s '%s' of %zu bytes, more than %llu", what,
-                        phl_excerpt(name, length, shown), length, (unsigned long long)cap);
+                        phl_text_excerpt(name, length, shown), length, (unsigned long long)cap);
 }
 
 static phl_status open_labelled(phl_xml_reading *reading, const char *name, size_t length,
@@ -202,14 +202,14 @@ static phl_status open_coded_node(phl_xml_reading *reading, const XML_Char **att
             if (slot == 0) {
                 return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                                     NULL, "found slot=\"%s\", expected a whole number from 1 to %u",
-                                    phl_excerpt(value, strlen(value), shown), UINT32_MAX - 1);
+                                    phl_text_excerpt(value, strlen(value), shown), UINT32_MAX - 1);
             }
         } else {
             return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                                 "if <node> is an ordinary element here, take the instruction "
                                 "<?phloem nodes?> out",
                                 "found the attribute '%s' in <node>, expected label or slot",
-                                phl_excerpt(name, strlen(name), shown));
+                                phl_text_excerpt(name, strlen(name), shown));
         }
     }
     if (label == NULL) {
@@ -356,7 +356,7 @@ static void XMLCALL processing_instruction(void *context, const XML_Char *target
                  phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
                               "a newer version of phloem may have written the file",
                               "found the word '%s' in <?phloem ...?>, expected nodes or no-class",
-                              phl_excerpt(words, length, shown)));
+                              phl_text_excerpt(words, length, shown)));
             return;
         }
         words += length;

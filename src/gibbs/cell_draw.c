@@ -127,8 +127,8 @@ static void copy_core(const phl_cell_draw *cell_draw, const phl_cell_draw_node *
     }
 }
 
-/* R_1 .. R_n-1 from R_0, one behind the other.  In each, numbers up to the next whole lanes are
- * made too, of what is behind the end. */
+/* R_1 .. R_n-1 from R_0, one after the other.  In each, numbers up to the next whole lanes are
+ * made too, of what is after the end. */
 PHL_CLONES
 static void contract(const phl_cell_draw_node *node, const double *in, double *out)
 {

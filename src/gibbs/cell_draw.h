@@ -3,7 +3,7 @@
  * A node in state j whose blocks in n active slots are not known uses cell (z_0 .. z_n-1) in
  * proportion to lambda_z(j) m_0(z_0) .. m_n-1(z_n-1).  With R_0 = lambda(j) on the cells it can
  * use, R_i+1(z_i+1 .. z_n-1) = sum over z_i of m_i(z_i) R_i(z_i .. z_n-1), the blocks are drawn
- * from the last slot to the first: given those behind it, z_i has a probability in proportion to
+ * from the last slot to the first: given those after it, z_i has a probability in proportion to
  * m_i(z_i) R_i(z_i .. z_n-1).  R_n is inside of the node.
  *
  * R depends on the group of twins (model/twins.h) and the state only: it is made when it is first
@@ -12,7 +12,7 @@
 #ifndef PHL_GIBBS_CELL_DRAW_H
 #define PHL_GIBBS_CELL_DRAW_H
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "model/infer.h"
 
 /* An active slot, as the loops want it. */
@@ -41,7 +41,7 @@ typedef struct phl_cell_draw {
     double *pool;       /* R_0 by set and state, R_1 .. R_n-1 by group and state */
     size_t used, limit; /* doubles of the pool; when it is full all is forgotten */
     size_t *set_place;  /* [n_sets][C] R_0 in the pool + 1; 0: not made */
-    size_t *place;      /* [groups][C] R_1 in the pool + 1, the others behind it; 0: not made */
+    size_t *place;      /* [groups][C] R_1 in the pool + 1, the others after it; 0: not made */
     /* Work space. */
     size_t *cell;                 /* [core_rows] */
     phl_cell_draw_batch *waiting; /* [blocks] batches of one node still to be divided */
@@ -61,7 +61,7 @@ typedef struct phl_cell_draw_slot {
     uint32_t pair;   /* PHL_NO_PAIR: empty */
     const double *m; /* [size] its message */
     /* Of the state at hand: R_i is at rest[z * step + at] where z is the block in this slot, and at
-     * adds up the same of those behind it. */
+     * adds up the same of those after it. */
     size_t step;
     const double *rest;
 } phl_cell_draw_slot;

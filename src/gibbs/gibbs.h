@@ -110,7 +110,8 @@ phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_e
 phl_status phl_gibbs_parameters_draw(phl_gibbs *gibbs, uint64_t drawn_in, phl_error *error);
 
 /* Draw the probabilities of labels and slots the forest does not have, which steps leave out: to be
- * called before anybody else looks at params.  Drawn once an iteration, however often it is called.
+ * called before anybody else looks at params.  Drawn once per iteration, however often it is
+ * called.
  */
 void phl_gibbs_parameters_expand(phl_gibbs *gibbs);
 

@@ -167,7 +167,7 @@ static void draw_base(phl_gibbs *gibbs)
  * Tables
  * ------------------------------------------------------------------------------------------- */
 
-/* Rows of a table from Dir(concentration + counts), one behind the other. */
+/* Rows of a table from Dir(concentration + counts), one after the other. */
 static void draw_rows(phl_rng *rng, double concentration, const int64_t *counts, size_t rows,
                       size_t columns, double *table)
 {

@@ -1,4 +1,4 @@
-/* likely.c - the likely outcome of a group of twins; see likely.h. */
+/* likely_outcome.c - the likely outcome of a group of twins; see likely_outcome.h. */
 #include "gibbs/likely_outcome.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ uint64_t phl_likely_outcome_run(double odd, phl_rng *rng)
     return run < longest ? (uint64_t)run : (uint64_t)longest;
 }
 
-/* The block with the largest weight, given those behind; *passed adds up the weights before it. */
+/* The block with the largest weight, given those after; *passed adds up the weights before it. */
 static size_t best_block(const phl_cell_draw_slot *slot, size_t at, double *passed)
 {
     size_t best = 0;

@@ -1,4 +1,4 @@
-/* likely.h - the state and cell that most occurrences of a group of twins have.
+/* likely_outcome.h - the state and cell that most occurrences of a group of twins have.
  *
  * Occurrences of twins (model/twins.h) that stand in no active slot are drawn alike and on their
  * own: the state from beta, then the cell.  Mostly one outcome is likely by far.  So it is drawn

@@ -166,7 +166,7 @@ static uint32_t find_eligible(const phl_slot_pairs *pairs, uint32_t slot)
     return low < pairs->n_eligible && pairs->eligible[low] == slot ? low : PHL_PAPER_SAMPLER_NONE;
 }
 
-/* Nodes of one tree behind those laid so far. */
+/* Nodes of one tree after those laid so far. */
 static phl_status lay_tree(phl_paper_sampler *sampler, phl_walk *walk, size_t tree, size_t first,
                            size_t *end, phl_error *error)
 {

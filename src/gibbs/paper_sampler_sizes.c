@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "gibbs/paper_sampler_state.h"
 #include "gibbs/partition_state.h"
 #include "model/purposes.h"

@@ -8,7 +8,7 @@
  * (docs/maths.md).
  *
  * Moves (a) and (b) work on one slot, which must be open: its children are dealt out to their
- * parents (slot_view.h), and the counts of the cells lie in slabs, one a block of that slot, so
+ * parents (slot_view.h), and the counts of the cells lie in slabs, one per block of that slot, so
  * that a block can come and go.  Portions are brought up to date when the slot is closed, if
  * anything changed.
  */
@@ -38,7 +38,7 @@ typedef struct phl_partitions {
     uint32_t *size;  /* [E] k */
     uint32_t *block; /* [E][C + 1] blocks 0 .. k - 1, none empty */
     uint32_t n_active;
-    size_t *stride; /* [E] cells a step of the slot's block; 0 when inactive */
+    size_t *stride; /* [E] cells per step of the slot's block; 0 when inactive */
     size_t n_cells;
     int64_t *cells;  /* [n_cells][C] n_z(j) */
     int64_t *totals; /* [n_cells] */

@@ -22,7 +22,7 @@ typedef struct phl_cells {
 /* At the first cell of internal subtree s, after the upward pass. */
 void phl_cells_start(phl_cells *cells, const phl_upward *upward, uint32_t s);
 
-/* The next cell, or false behind the last one (the odometer is then at the first again). */
+/* The next cell, or false after the last one (the odometer is then at the first again). */
 bool phl_cells_next(phl_cells *cells);
 
 /* Product of the messages of all free axes at the present cell; of all but one. */

@@ -1,7 +1,8 @@
-/* expected_counts.c - posterior expectations of the sufficient statistics, once a distinct subtree.
+/* expected_counts.c - posterior expectations of the sufficient statistics, once per distinct
+ * subtree.
  *
  * Downward expectations are linear in the parent's posterior, so summed over occurrences they run
- * once a distinct subtree.  With O(j) = sum over occurrences of p(Q = j | labels) / beta(j),
+ * once per distinct subtree.  With O(j) = sum over occurrences of p(Q = j | labels) / beta(j),
  * expected counts are O(j) beta(j), and what an internal node passes down is its flow O(j) b_j(x) /
  * norm = (expected count of j) / inside(j), without dividing by what may be 0.
  */

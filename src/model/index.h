@@ -1,8 +1,8 @@
 /* index.h - a forest prepared for inference with L slots.
  *
- * What a child tells its parent depends only on (slot, child), so the C^2-sized work is done once a
- * distinct pair.  Pairs are numbered by child, hence by level; pairs of slots beyond L are left out
- * (PHL_NO_PAIR): such a child tells its parent nothing in a bottom-up model, and uses the mean
+ * What a child tells its parent depends only on (slot, child), so the C^2-sized work is done once
+ * per distinct pair.  Pairs are numbered by child, hence by level; pairs of slots beyond L are left
+ * out (PHL_NO_PAIR): such a child tells its parent nothing in a bottom-up model, and uses the mean
  * transition (slot row L) in td, for which they are kept when `beyond` is set.
  * The empty slots of a node contribute to sp; their part depends only on the set of filled slots,
  * so those sets are numbered too.

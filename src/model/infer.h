@@ -13,12 +13,12 @@
 #ifndef PHL_MODEL_INFER_H
 #define PHL_MODEL_INFER_H
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "model/index.h"
 #include "model/params.h"
 #include "model/twins.h"
 
-/* ---- Upward: once a distinct subtree -------------------------------------------------------- */
+/* ---- Upward: once per distinct subtree ------------------------------------------------------- */
 
 typedef struct phl_upward {
     const phl_index *index;    /* borrowed */
@@ -30,7 +30,7 @@ typedef struct phl_upward {
     double *exponent;          /* td: [n] inside was divided by 2^exponent; else NULL */
     double *log_likelihood; /* [n] of the subtree below and including s; -inf when impossible.  td:
                                only scaled, see phl_upward_tree.  Set by phl_upward_score */
-    size_t width, message_capacity; /* doubles a message; room for all */
+    size_t width, message_capacity; /* doubles per message; room for all */
     double *message; /* [n_pairs][width] sp: phi_l sum_q A(i|q) beta(q); td: sum_q A(q|i) beta(q);
                         tf: m_l(z) of active slots */
     double *empty;   /* sp: [n_sets][C] part of the empty slots */
@@ -78,7 +78,7 @@ double phl_upward_tree(const phl_upward *upward, size_t tree);
  * occurrences of phl_index_occurrences that is log p(labels) of all trees. */
 double phl_upward_total(const phl_upward *upward, const double *times);
 
-/* ---- Expected counts: once a distinct subtree ------------------------------------------------ */
+/* ---- Expected counts: once per distinct subtree ---------------------------------------------- */
 
 /* Add the posterior expectation of every sufficient statistic to `counts` (same sizes as params),
  * trees weighted by tree_weight (NULL: weights of the forest).  Trees of probability 0 add nothing.
@@ -140,7 +140,7 @@ phl_status phl_tree_pair(phl_tree_view *view, size_t u, double *pair, phl_error 
  * into predictive [M + 1]; sums to 1. */
 void phl_tree_predictive(const phl_tree_view *view, size_t u, double *predictive);
 
-/* Most probable joint states (with switches for sp, blocks for soft tf), one a node into states
+/* Most probable joint states (with switches for sp, blocks for soft tf), one per node into states
  * [n]; *log_joint is the log-probability of labels and that assignment. */
 phl_status phl_tree_most_probable(phl_tree_view *view, size_t tree, uint32_t *states,
                                   double *log_joint, bool *possible, phl_error *error);

@@ -109,7 +109,7 @@ static inline double phl_clamp_flow(double value)
 }
 
 /* Node numbers in a view of the children of u, one after the other: first child, then the one
- * behind child c. */
+ * after child c. */
 static inline size_t phl_first_child(size_t u)
 {
     return u + 1;

@@ -88,7 +88,7 @@ typedef struct phl_table {
     size_t rows, columns, row_stride, column_stride;
 } phl_table;
 
-/* Table number i, false behind the last one.  Emission has M + 1 columns, the unseen symbol last.
+/* Table number i, false after the last one.  Emission has M + 1 columns, the unseen symbol last.
  */
 bool phl_params_table(const phl_params *params, size_t i, phl_table *table);
 

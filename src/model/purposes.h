@@ -1,4 +1,4 @@
-/* purposes.h - what random streams are for: the second half of their key (base/random.h).
+/* purposes.h - what random streams are for: the second half of their key (base/rng.h).
  *
  * Every kind of draw above forest/ has its number here, so that no two share a stream.
  */

@@ -1,4 +1,4 @@
-/* run.h - what training gives, in memory: alphabet, one model a class, how it was made, traces.
+/* run.h - what training gives, in memory: alphabet, one model per class, how it was made, traces.
  *
  * Plain containers: learners fill them, store/ reads and writes them, task/ uses them.
  */
@@ -44,14 +44,15 @@ struct phl_run {
     phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
 };
 
-/* An empty run over copies of the alphabets; per_class: one model a class name, else one model. */
+/* An empty run over copies of the alphabets; per_class: one model per class name, else one model.
+ */
 phl_status phl_run_create(phl_kind kind, uint32_t states, uint32_t slots,
                           const phl_alphabet *labels, const phl_alphabet *classes, bool per_class,
                           phl_run **run, phl_error *error);
 
 /* Takes over draw->params, on failure too. */
 phl_status phl_model_add_draw(phl_model *model, const phl_draw *draw, phl_error *error);
-/* Rows come in the order of the trace, or phl_trace_order is called behind the last one. */
+/* Rows come in the order of the trace, or phl_trace_order is called after the last one. */
 phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *error);
 /* Puts the rows in order, whatever order they came in; of an iteration that came twice the later
  * row stays (trace.c). */

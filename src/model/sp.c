@@ -2,7 +2,7 @@
  *
  * The message of a (slot, child) pair is its part of that sum, v(i) = phi_l sum_q A^l(i|q) beta(q);
  * inside is the sum of the children's messages and of the part of the empty slots, which depends
- * only on which slots are filled and is summed once a set, without subtraction.
+ * only on which slots are filled and is summed once per set, without subtraction.
  */
 #include <math.h>
 
@@ -24,7 +24,7 @@ static size_t sp_width(const phl_params *params)
 
 static size_t sp_scratch(const phl_upward *upward)
 {
-    /* A row; one number a link of the widest node, in count_node. */
+    /* A row; one number per link of the widest node, in count_node. */
     return (size_t)upward->index->slots + phl_whole_lanes(upward->params->states) + 1;
 }
 

@@ -60,9 +60,9 @@ PHL_INLINED void send_messages(const phl_upward *upward, size_t s)
 /* Fractions below this are brought back to 1/2 .. 1. */
 #define SMALL 0x1p-500
 
-/* Products over children as fraction * 2^exponent, a pair a state: one state may be far behind the
- * others after some children and ahead after the next.  Fractions behind the last state become 0.
- * True if an exponent changed. */
+/* Products over children as fraction * 2^exponent, one pair per state: one state may be far behind
+ * the others after some children and ahead after the next.  Fractions after the last state become
+ * 0. True if an exponent changed. */
 PHL_INLINED bool multiply(size_t lanes, size_t c, const double *restrict factors,
                           double *restrict fraction, double *restrict exponent)
 {
@@ -286,7 +286,7 @@ static phl_status td_tree_children(phl_tree_view *view, size_t u, phl_error *err
     if (status != PHL_OK) {
         return status;
     }
-    /* Sums of the log-messages behind each child [n][C]; then, on the way, of those before it. */
+    /* Sums of the log-messages after each child [n][C]; then, on the way, of those before it. */
     double *before = view->scratch, *parent = before + c, *behind = parent + c;
     start_logs(view, u, before);
     for (size_t k = n; k-- > 0;) {

@@ -7,7 +7,7 @@
 
 _Static_assert(PHL_TENSOR_AXES > PHL_MAX_AXES, "the core has an axis for every active slot");
 
-/* Axes behind each other in memory, the last one running fastest. */
+/* Axes one after the other in memory, the last one running fastest. */
 static phl_tensor dense(const char *name, phl_dtype dtype, const void *data, const size_t *shape,
                         size_t n_axes)
 {

@@ -4,7 +4,7 @@
 
 #include "model/params.h"
 
-/* Tensor number i of parameters, false behind the last one.  Its data may be written to where the
+/* Tensor number i of parameters, false after the last one.  Its data may be written to where the
  * parameters may. */
 bool phl_tensor_of(const phl_params *params, size_t i, phl_tensor *tensor);
 

@@ -63,7 +63,7 @@ phl_status phl_trace_order(phl_run *run, phl_error *error)
     return PHL_OK;
 }
 
-/* The first row at or behind a class and chain. */
+/* The first row at or after a class and chain. */
 static size_t find_chain(const phl_run *run, size_t class_index, uint64_t chain)
 {
     size_t low = 0, high = run->n_trace;

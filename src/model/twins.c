@@ -147,7 +147,7 @@ static phl_status set_slots(phl_twins *twins, const phl_index *index, const phl_
  * ------------------------------------------------------------------------------------------- */
 
 /* Add the children in active slot a, from `child` on, to what their parents before `stop` see; the
- * child behind them. */
+ * child after them. */
 static const phl_twins_child *see_children(phl_twins *twins, size_t a, size_t stop,
                                            const phl_twins_child *child)
 {

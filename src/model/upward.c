@@ -1,4 +1,4 @@
-/* upward.c - the upward pass, once a distinct subtree, level by level; see infer.h. */
+/* upward.c - the upward pass, once per distinct subtree, level by level; see infer.h. */
 #include <math.h>
 
 #include "base/lanes.h"

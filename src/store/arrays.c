@@ -12,12 +12,12 @@ static const struct {
     size_t width;
 } dtypes[] = {{NULL, 1}, {"uint8", 1}, {"int32", 4}, {"uint32", 4}, {"uint64", 8}, {"float64", 8}};
 
-const char *phl_dtype_name(phl_dtype dtype)
+const char *phl_array_dtype_name(phl_dtype dtype)
 {
     return dtypes[dtype].name;
 }
 
-size_t phl_dtype_width(phl_dtype dtype)
+size_t phl_array_dtype_width(phl_dtype dtype)
 {
     return dtypes[dtype].width;
 }
@@ -83,7 +83,7 @@ static void decode(const unsigned char *bytes, size_t width, char *value)
 phl_status phl_array_write(const phl_database *database, sqlite3_stmt *insert,
                            const phl_array *array, const char *shape, phl_error *error)
 {
-    size_t width = phl_dtype_width(array->dtype);
+    size_t width = phl_array_dtype_width(array->dtype);
     size_t count = array->rows * array->columns;
     size_t part_count = PHL_ARRAY_PART / width;
     unsigned char *bytes = phl_alloc(count < part_count ? count : part_count, width, error);
@@ -91,7 +91,7 @@ phl_status phl_array_write(const phl_database *database, sqlite3_stmt *insert,
         return PHL_ERR_MEMORY;
     }
     (void)sqlite3_bind_text(insert, 1, array->name, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_text(insert, 3, phl_dtype_name(array->dtype), -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(insert, 3, phl_array_dtype_name(array->dtype), -1, SQLITE_STATIC);
     (void)sqlite3_bind_text(insert, 4, shape, -1, SQLITE_STATIC);
     if (sqlite3_bind_parameter_count(insert) >= 7) {
         (void)sqlite3_bind_int64(insert, 7, array->slot);
@@ -109,7 +109,7 @@ phl_status phl_array_write(const phl_database *database, sqlite3_stmt *insert,
         (void)sqlite3_bind_int(insert, 2, part++);
         (void)sqlite3_bind_blob(insert, 5, checksum, sizeof checksum, SQLITE_STATIC);
         (void)sqlite3_bind_blob(insert, 6, bytes, (int)(now * width), SQLITE_STATIC);
-        status = phl_database_run(database, insert, error);
+        status = phl_statement_run(database, insert, error);
         done += now;
     } while (status == PHL_OK && done < count);
     phl_free(bytes);
@@ -136,7 +136,7 @@ static int compare(const phl_entry *a, int64_t owner, const char *name, uint32_t
 }
 
 /* The first entry that is not before the given place. */
-static size_t lower_bound(const phl_directory *directory, int64_t owner, const char *name,
+static size_t lower_bound(const phl_array_directory *directory, int64_t owner, const char *name,
                           uint32_t slot)
 {
     size_t low = 0, high = directory->count;
@@ -156,7 +156,7 @@ static phl_status read_dtype(phl_database *database, sqlite3_stmt *statement, ph
 {
     const char *name = NULL;
     size_t length = 0;
-    phl_status status = phl_column_text(database, statement, 4, false, &name, &length, error);
+    phl_status status = phl_statement_text(database, statement, 4, false, &name, &length, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -176,28 +176,30 @@ static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, ph
     int64_t slot = 0, part = 0, length = 0;
     const char *name = NULL, *shape = NULL;
     size_t name_length = 0, shape_length = 0;
-    phl_status status = phl_column_int(database, statement, 0, 0, INT64_MAX, &entry->owner, error);
+    phl_status status =
+        phl_statement_int(database, statement, 0, 0, INT64_MAX, &entry->owner, error);
     if (status == PHL_OK) {
-        status = phl_column_text(database, statement, 1, false, &name, &name_length, error);
+        status = phl_statement_text(database, statement, 1, false, &name, &name_length, error);
     }
     if (status == PHL_OK) {
         if (name_length >= PHL_ARRAY_NAME) {
             return phl_database_damaged(database, error, "an array with a strange name");
         }
         memcpy(entry->name, name, name_length + 1);
-        status = phl_column_int(database, statement, 2, 0, UINT32_MAX, &slot, error);
+        status = phl_statement_int(database, statement, 2, 0, UINT32_MAX, &slot, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, statement, 3, 0, UINT32_MAX, &part, error);
+        status = phl_statement_int(database, statement, 3, 0, UINT32_MAX, &part, error);
     }
     if (status == PHL_OK) {
         status = read_dtype(database, statement, &entry->dtype, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, statement, 7, INT64_MIN, INT64_MAX, &entry->rowid, error);
+        status =
+            phl_statement_int(database, statement, 7, INT64_MIN, INT64_MAX, &entry->rowid, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, statement, 8, 0, INT32_MAX, &length, error);
+        status = phl_statement_int(database, statement, 8, 0, INT32_MAX, &length, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -215,7 +217,7 @@ static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, ph
     entry->slot = (uint32_t)slot;
     entry->part = (uint32_t)part;
     entry->length = (uint64_t)length;
-    status = phl_column_text(database, statement, 5, false, &shape, &shape_length, error);
+    status = phl_statement_text(database, statement, 5, false, &shape, &shape_length, error);
     if (status == PHL_OK) {
         entry->shape = phl_copy_text(shape, shape_length, error);
         status = entry->shape == NULL ? PHL_ERR_MEMORY : PHL_OK;
@@ -223,8 +225,8 @@ static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, ph
     return status;
 }
 
-phl_status phl_directory_read(phl_database *database, phl_schema_number table,
-                              phl_directory *directory, phl_error *error)
+phl_status phl_array_directory_read(phl_database *database, phl_schema_number table,
+                                    phl_array_directory *directory, phl_error *error)
 {
     sqlite3_stmt *statement = NULL;
     bool row = false;
@@ -232,7 +234,7 @@ phl_status phl_directory_read(phl_database *database, phl_schema_number table,
     directory->table = table;
     phl_status status = phl_schema_select(database, table, NULL, &statement, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, statement, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, statement, &row, error)) == PHL_OK && row) {
         status = phl_grow(&directory->entries, &directory->capacity, directory->count + 1,
                           sizeof *directory->entries, error);
         if (status != PHL_OK) {
@@ -255,7 +257,7 @@ phl_status phl_directory_read(phl_database *database, phl_schema_number table,
     return status;
 }
 
-void phl_directory_clear(phl_directory *directory)
+void phl_array_directory_clear(phl_array_directory *directory)
 {
     for (size_t i = 0; i < directory->count; i++) {
         phl_free(directory->entries[i].shape);
@@ -264,8 +266,8 @@ void phl_directory_clear(phl_directory *directory)
     memset(directory, 0, sizeof *directory);
 }
 
-const phl_entry *phl_directory_find(const phl_directory *directory, int64_t owner, const char *name,
-                                    uint32_t slot)
+const phl_entry *phl_array_directory_find(const phl_array_directory *directory, int64_t owner,
+                                          const char *name, uint32_t slot)
 {
     size_t at = lower_bound(directory, owner, name, slot);
     return at < directory->count && compare(&directory->entries[at], owner, name, slot, 0) == 0
@@ -273,7 +275,8 @@ const phl_entry *phl_directory_find(const phl_directory *directory, int64_t owne
                : NULL;
 }
 
-const phl_entry *phl_directory_owner(const phl_directory *directory, int64_t owner, size_t *count)
+const phl_entry *phl_array_directory_owner(const phl_array_directory *directory, int64_t owner,
+                                           size_t *count)
 {
     size_t first = lower_bound(directory, owner, "", 0), end = first;
     while (end < directory->count && directory->entries[end].owner == owner) {
@@ -290,7 +293,7 @@ static bool same_array(const phl_entry *first, const phl_entry *next)
            strcmp(first->name, next->name) == 0;
 }
 
-uint64_t phl_directory_bytes(const phl_directory *directory, const phl_entry *first)
+uint64_t phl_array_directory_bytes(const phl_array_directory *directory, const phl_entry *first)
 {
     const phl_entry *end = directory->entries + directory->count;
     uint64_t bytes = 0;
@@ -310,7 +313,7 @@ static phl_status read_part(const phl_database *database, phl_schema_number tabl
                             unsigned char *piece, phl_error *error)
 {
     sqlite3_blob *blob = NULL;
-    size_t width = phl_dtype_width(array->dtype);
+    size_t width = phl_array_dtype_width(array->dtype);
     phl_sha256 sha;
     unsigned char checksum[PHL_SHA256_SIZE];
     phl_sha256_init(&sha);
@@ -340,20 +343,21 @@ static phl_status read_part(const phl_database *database, phl_schema_number tabl
     return status;
 }
 
-phl_status phl_array_read(const phl_database *database, const phl_directory *directory,
+phl_status phl_array_read(const phl_database *database, const phl_array_directory *directory,
                           int64_t owner, const phl_array *array, const char *shape,
                           phl_error *error)
 {
-    size_t width = phl_dtype_width(array->dtype);
+    size_t width = phl_array_dtype_width(array->dtype);
     size_t count = array->rows * array->columns;
-    const phl_entry *first = phl_directory_find(directory, owner, array->name, array->slot);
+    const phl_entry *first = phl_array_directory_find(directory, owner, array->name, array->slot);
     if (first == NULL) {
         return phl_database_damaged(database, error, "%s is missing", array->name);
     }
     if (first->dtype != array->dtype || strcmp(first->shape, shape) != 0 ||
-        phl_directory_bytes(directory, first) != (uint64_t)count * width) {
+        phl_array_directory_bytes(directory, first) != (uint64_t)count * width) {
         return phl_database_damaged(database, error, "%s has shape %.60s of %s, expected %.60s",
-                                    array->name, first->shape, phl_dtype_name(first->dtype), shape);
+                                    array->name, first->shape, phl_array_dtype_name(first->dtype),
+                                    shape);
     }
     unsigned char *piece = phl_alloc(count < PIECE / width ? count : PIECE / width, width, error);
     if (piece == NULL) {

@@ -10,8 +10,8 @@
 
 #define PHL_ARRAY_PART ((size_t)1 << 26)
 
-const char *phl_dtype_name(phl_dtype dtype); /* "uint8", "int32", ... */
-size_t phl_dtype_width(phl_dtype dtype);     /* bytes an element */
+const char *phl_array_dtype_name(phl_dtype dtype); /* "uint8", "int32", ... */
+size_t phl_array_dtype_width(phl_dtype dtype);     /* bytes an element */
 
 /* Where the elements lie in memory: element (r, c) at number r * row_stride + c * column_stride.
  * Stored in the order of r, then c. */
@@ -23,7 +23,7 @@ typedef struct phl_array {
     size_t rows, columns, row_stride, column_stride;
 } phl_array;
 
-/* `count` elements one behind the other. */
+/* `count` elements one after the other. */
 phl_array phl_array_flat(const char *name, phl_dtype dtype, void *data, size_t count);
 
 /* Write an array through `insert`, whose parameters are ?1 name, ?2 part, ?3 dtype, ?4 shape,
@@ -48,29 +48,30 @@ typedef struct phl_entry {
 } phl_entry;
 
 /* All rows, ascending by owner, name, slot and part. */
-typedef struct phl_directory {
+typedef struct phl_array_directory {
     phl_schema_number table;
     size_t count, capacity;
     phl_entry *entries;
-} phl_directory;
+} phl_array_directory;
 
 /* Of the table tensor, forest or checkpoint.  Takes the bytes of all arrays from the database's
  * budget.  To be cleared on failure too. */
-phl_status phl_directory_read(phl_database *database, phl_schema_number table,
-                              phl_directory *directory, phl_error *error);
-void phl_directory_clear(phl_directory *directory);
+phl_status phl_array_directory_read(phl_database *database, phl_schema_number table,
+                                    phl_array_directory *directory, phl_error *error);
+void phl_array_directory_clear(phl_array_directory *directory);
 
 /* First part of an array, or NULL. */
-const phl_entry *phl_directory_find(const phl_directory *directory, int64_t owner, const char *name,
-                                    uint32_t slot);
+const phl_entry *phl_array_directory_find(const phl_array_directory *directory, int64_t owner,
+                                          const char *name, uint32_t slot);
 /* First entry of an owner, and how many it has. */
-const phl_entry *phl_directory_owner(const phl_directory *directory, int64_t owner, size_t *count);
+const phl_entry *phl_array_directory_owner(const phl_array_directory *directory, int64_t owner,
+                                           size_t *count);
 /* Bytes of all parts of an array, given its first part. */
-uint64_t phl_directory_bytes(const phl_directory *directory, const phl_entry *first);
+uint64_t phl_array_directory_bytes(const phl_array_directory *directory, const phl_entry *first);
 
 /* Read an array whose type, shape and size are known: they are compared, then the elements are
  * put in place and their checksum is verified. */
-phl_status phl_array_read(const phl_database *database, const phl_directory *directory,
+phl_status phl_array_read(const phl_database *database, const phl_array_directory *directory,
                           int64_t owner, const phl_array *array, const char *shape,
                           phl_error *error);
 

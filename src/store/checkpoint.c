@@ -32,7 +32,7 @@ phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *inse
 {
     uint64_t counts[COUNTS] = {state->iteration, state->kept, state->params->soft};
     double reals[REALS] = {state->alpha, state->alpha0, state->previous};
-    phl_status status = phl_draw_write(database, insert, owner, state->params, error);
+    phl_status status = phl_draw_store_write(database, insert, owner, state->params, error);
     if (status == PHL_OK) {
         status = write_flat(database, insert, "counts", PHL_UINT64, counts, COUNTS, error);
     }
@@ -50,7 +50,7 @@ phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *inse
     return status;
 }
 
-static phl_status read_flat(const phl_database *database, const phl_directory *directory,
+static phl_status read_flat(const phl_database *database, const phl_array_directory *directory,
                             int64_t owner, const char *name, phl_dtype dtype, void *data,
                             size_t count, phl_error *error)
 {
@@ -61,12 +61,12 @@ static phl_status read_flat(const phl_database *database, const phl_directory *d
 }
 
 /* The arrays that not every learner has. */
-static phl_status read_optional(const phl_database *database, const phl_directory *directory,
+static phl_status read_optional(const phl_database *database, const phl_array_directory *directory,
                                 int64_t owner, uint32_t states, phl_train_task_state *state,
                                 phl_error *error)
 {
-    const phl_entry *base = phl_directory_find(directory, owner, "log_lambda0", 0);
-    const phl_entry *hidden = phl_directory_find(directory, owner, "hidden", 0);
+    const phl_entry *base = phl_array_directory_find(directory, owner, "log_lambda0", 0);
+    const phl_entry *hidden = phl_array_directory_find(directory, owner, "hidden", 0);
     phl_status status = PHL_OK;
     if (base != NULL) { /* the parameters were read before: as many states are no trouble */
         state->log_lambda0 = phl_alloc(states, sizeof *state->log_lambda0, error);
@@ -76,7 +76,8 @@ static phl_status read_optional(const phl_database *database, const phl_director
                                  state->log_lambda0, states, error);
     }
     if (status == PHL_OK && hidden != NULL) {
-        state->n_hidden = (size_t)(phl_directory_bytes(directory, hidden) / sizeof *state->hidden);
+        state->n_hidden =
+            (size_t)(phl_array_directory_bytes(directory, hidden) / sizeof *state->hidden);
         state->hidden = phl_alloc(state->n_hidden, sizeof *state->hidden, error);
         status = state->hidden == NULL ? PHL_ERR_MEMORY
                                        : read_flat(database, directory, owner, "hidden", PHL_UINT32,
@@ -85,7 +86,7 @@ static phl_status read_optional(const phl_database *database, const phl_director
     return status;
 }
 
-phl_status phl_checkpoint_read(const phl_database *database, const phl_directory *directory,
+phl_status phl_checkpoint_read(const phl_database *database, const phl_array_directory *directory,
                                int64_t owner, const phl_draw_kind *kind,
                                phl_train_task_state **state, phl_error *error)
 {
@@ -93,7 +94,7 @@ phl_status phl_checkpoint_read(const phl_database *database, const phl_directory
     uint64_t counts[COUNTS];
     double reals[REALS];
     *state = NULL;
-    if (phl_directory_owner(directory, owner, &count) == NULL) {
+    if (phl_array_directory_owner(directory, owner, &count) == NULL) {
         return PHL_OK;
     }
     phl_train_task_state *made = phl_alloc_zero(1, sizeof *made, error);
@@ -108,7 +109,7 @@ phl_status phl_checkpoint_read(const phl_database *database, const phl_directory
     if (status == PHL_OK) {
         phl_draw_kind sizes = *kind;
         sizes.soft = counts[COUNT_SOFT] != 0;
-        status = phl_draw_read(database, directory, owner, &sizes, &made->params, error);
+        status = phl_draw_store_read(database, directory, owner, &sizes, &made->params, error);
     }
     if (status == PHL_OK) {
         made->iteration = counts[COUNT_ITERATION];

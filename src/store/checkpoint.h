@@ -26,11 +26,11 @@ phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *inse
                                 const phl_train_task_state *state, phl_error *error);
 
 /* The state of a task; *state is NULL when there is none. */
-phl_status phl_checkpoint_read(const phl_database *database, const phl_directory *directory,
+phl_status phl_checkpoint_read(const phl_database *database, const phl_array_directory *directory,
                                int64_t owner, const phl_draw_kind *kind,
                                phl_train_task_state **state, phl_error *error);
 
-/* ---- The keeper: run_train.c ----------------------------------------------------------------- */
+/* ---- The keeper: run_writer.c ---------------------------------------------------------------- */
 
 typedef struct phl_run_writer {
     const char *path;         /* of the run file, borrowed */

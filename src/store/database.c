@@ -275,7 +275,7 @@ static int count_steps(void *context)
 
 /* What the bytes that are really there, those of the file (as check_header left them) and of the
  * log, can hold.  Every row is read twice, to digest it and to use it, and takes fewer than two
- * steps a byte each time. */
+ * steps per byte each time. */
 static void set_budget(phl_database *database)
 {
     const char *name = sqlite3_db_filename(database->db, "main");

@@ -64,23 +64,23 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
 phl_status phl_database_damaged(const phl_database *database, phl_error *error, const char *what,
                                 ...) PHL_PRINTF(3, 4);
 
-phl_status phl_database_prepare(const phl_database *database, const char *sql,
-                                sqlite3_stmt **statement, phl_error *error);
+phl_status phl_statement_prepare(const phl_database *database, const char *sql,
+                                 sqlite3_stmt **statement, phl_error *error);
 /* *row tells whether there is one. */
-phl_status phl_database_step(const phl_database *database, sqlite3_stmt *statement, bool *row,
-                             phl_error *error);
+phl_status phl_statement_step(const phl_database *database, sqlite3_stmt *statement, bool *row,
+                              phl_error *error);
 /* Run a statement that gives no rows, and make it ready for the next time. */
-phl_status phl_database_run(const phl_database *database, sqlite3_stmt *statement,
-                            phl_error *error);
+phl_status phl_statement_run(const phl_database *database, sqlite3_stmt *statement,
+                             phl_error *error);
 
 /* Columns of the present row; another type or a value out of range means damage. */
-phl_status phl_column_int(const phl_database *database, sqlite3_stmt *statement, int column,
-                          int64_t smallest, int64_t largest, int64_t *value, phl_error *error);
+phl_status phl_statement_int(const phl_database *database, sqlite3_stmt *statement, int column,
+                             int64_t smallest, int64_t largest, int64_t *value, phl_error *error);
 /* NULL is NaN, which SQLite does not store. */
-phl_status phl_column_real(const phl_database *database, sqlite3_stmt *statement, int column,
-                           double *value, phl_error *error);
+phl_status phl_statement_real(const phl_database *database, sqlite3_stmt *statement, int column,
+                              double *value, phl_error *error);
 /* Valid UTF-8 without NUL, terminated, until the next step.  Where `optional`, NULL gives NULL. */
-phl_status phl_column_text(phl_database *database, sqlite3_stmt *statement, int column,
-                           bool optional, const char **text, size_t *length, phl_error *error);
+phl_status phl_statement_text(phl_database *database, sqlite3_stmt *statement, int column,
+                              bool optional, const char **text, size_t *length, phl_error *error);
 
 #endif

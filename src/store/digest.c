@@ -73,7 +73,7 @@ static phl_status take(phl_database *database, phl_schema_number table, sqlite3_
     bool row = false;
     phl_status status = PHL_OK;
     while (status == PHL_OK &&
-           (status = phl_database_step(database, statement, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, statement, &row, error)) == PHL_OK && row) {
         unsigned char bytes[PHL_SHA256_SIZE];
         phl_sha256 sha;
         phl_sha256_init(&sha);

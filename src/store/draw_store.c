@@ -25,7 +25,7 @@ static phl_status write_shape(const phl_tensor *tensor, phl_text *text, phl_erro
     return status == PHL_OK ? phl_text_append(text, "]", 2, error) : status; /* and a NUL */
 }
 
-/* All axes but the last one lie behind each other. */
+/* All axes but the last one lie one after the other. */
 static phl_array array_of(const phl_tensor *tensor)
 {
     size_t last = tensor->n_axes - 1, rows = 1;
@@ -47,8 +47,8 @@ static phl_array array_of(const phl_tensor *tensor)
  * Writing
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_draw_write(const phl_database *database, sqlite3_stmt *insert, int64_t model,
-                          const phl_params *params, phl_error *error)
+phl_status phl_draw_store_write(const phl_database *database, sqlite3_stmt *insert, int64_t model,
+                                const phl_params *params, phl_error *error)
 {
     phl_text shape = {NULL, 0, 0};
     phl_tensor tensor;
@@ -98,14 +98,14 @@ static phl_status count_blocks(const phl_database *database, const uint32_t *blo
     return status;
 }
 
-static phl_status read_partition(const phl_database *database, const phl_directory *directory,
+static phl_status read_partition(const phl_database *database, const phl_array_directory *directory,
                                  const phl_entry *entry, uint32_t states, phl_axis *axis,
                                  phl_error *error)
 {
     char shape[32];
     size_t values = (size_t)states + 1;
     (void)snprintf(shape, sizeof shape, "[%zu]", values);
-    if (phl_directory_bytes(directory, entry) != values * sizeof *axis->block) {
+    if (phl_array_directory_bytes(directory, entry) != values * sizeof *axis->block) {
         return phl_database_damaged(database, error, "a partition of another size");
     }
     axis->block = phl_alloc(values, sizeof *axis->block, error);
@@ -123,7 +123,7 @@ static phl_status read_partition(const phl_database *database, const phl_directo
 
 /* The active slots, from the tensors `partition` or `mode` of a model.  A mode matrix is left to be
  * read with the other tables; here its room is made, of the size of what is stored. */
-static phl_status read_axes(const phl_database *database, const phl_directory *directory,
+static phl_status read_axes(const phl_database *database, const phl_array_directory *directory,
                             const phl_entry *first, size_t count, const phl_draw_kind *kind,
                             phl_axis **axes, uint32_t *n_axes, phl_error *error)
 {
@@ -142,7 +142,7 @@ static phl_status read_axes(const phl_database *database, const phl_directory *d
             status = read_partition(database, directory, entry, kind->states, axis, error);
             continue;
         }
-        uint64_t bytes = phl_directory_bytes(directory, entry);
+        uint64_t bytes = phl_array_directory_bytes(directory, entry);
         if (bytes == 0 || bytes % row != 0 || bytes / row > kind->states + 1) {
             status = phl_database_damaged(database, error, "a mode matrix of another size");
             continue;
@@ -173,7 +173,7 @@ static bool sizes_fit(const phl_draw_kind *kind, const phl_axis *axes, uint32_t 
 }
 
 /* Partitions are there already. */
-static phl_status read_tables(const phl_database *database, const phl_directory *directory,
+static phl_status read_tables(const phl_database *database, const phl_array_directory *directory,
                               int64_t model, phl_params *params, phl_error *error)
 {
     phl_text shape = {NULL, 0, 0};
@@ -207,7 +207,7 @@ static bool is_identity(const phl_axis *axes, uint32_t n_axes, uint32_t states, 
 }
 
 /* Make and fill the parameters, now that the active slots are known. */
-static phl_status read_params(const phl_database *database, const phl_directory *directory,
+static phl_status read_params(const phl_database *database, const phl_array_directory *directory,
                               int64_t model, const phl_draw_kind *kind, const phl_axis *axes,
                               uint32_t n_axes, phl_params **params, phl_error *error)
 {
@@ -239,12 +239,12 @@ static phl_status read_params(const phl_database *database, const phl_directory 
     return status;
 }
 
-phl_status phl_draw_read(const phl_database *database, const phl_directory *directory,
-                         int64_t model, const phl_draw_kind *kind, phl_params **params,
-                         phl_error *error)
+phl_status phl_draw_store_read(const phl_database *database, const phl_array_directory *directory,
+                               int64_t model, const phl_draw_kind *kind, phl_params **params,
+                               phl_error *error)
 {
     size_t count = 0;
-    const phl_entry *first = phl_directory_owner(directory, model, &count);
+    const phl_entry *first = phl_array_directory_owner(directory, model, &count);
     phl_axis *axes = NULL;
     uint32_t n_axes = 0;
     phl_params *made = NULL;

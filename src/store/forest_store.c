@@ -1,8 +1,8 @@
 /* forest_store.c - the forest a run was trained on, as arrays; see run_file.h.
  *
  * Stored as it lies in memory (forest/forest.h), without what follows from the rest:
- * multiplicities, levels, the largest slot.  Names are stored one behind the other, each with a NUL
- * behind it.
+ * multiplicities, levels, the largest slot.  Names are stored one after the other, each with a NUL
+ * after it.
  */
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ phl_status phl_forest_store(const phl_database *database, const phl_forest *fore
     };
     sqlite3_stmt *insert = NULL;
     phl_text shape = {NULL, 0, 0};
-    phl_status status = phl_database_prepare(database, PHL_INSERT_FOREST, &insert, error);
+    phl_status status = phl_statement_prepare(database, PHL_INSERT_FOREST, &insert, error);
     for (size_t i = 0; status == PHL_OK && i < sizeof arrays / sizeof *arrays; i++) {
         bool optional = i >= sizeof arrays / sizeof *arrays - 2;
         if (optional && arrays[i].data == NULL) {
@@ -78,7 +78,7 @@ phl_status phl_forest_store(const phl_database *database, const phl_forest *fore
 
 struct loader {
     const phl_database *database;
-    const phl_directory *directory;
+    const phl_array_directory *directory;
     phl_text shape;
 };
 
@@ -87,14 +87,14 @@ struct loader {
 static phl_status load(struct loader *loader, const char *name, phl_dtype dtype, size_t columns,
                        bool optional, void *data_pointer, size_t *count, phl_error *error)
 {
-    const phl_entry *first = phl_directory_find(loader->directory, 0, name, 0);
+    const phl_entry *first = phl_array_directory_find(loader->directory, 0, name, 0);
     if (first == NULL) {
         return optional ? PHL_OK
                         : phl_database_damaged(loader->database, error,
                                                "%s of the forest is missing", name);
     }
-    size_t width = phl_dtype_width(dtype) * columns;
-    size_t rows = (size_t)(phl_directory_bytes(loader->directory, first) / width);
+    size_t width = phl_array_dtype_width(dtype) * columns;
+    size_t rows = (size_t)(phl_array_directory_bytes(loader->directory, first) / width);
     void *data = phl_alloc(rows, width, error);
     if (data == NULL) {
         return PHL_ERR_MEMORY;
@@ -324,15 +324,15 @@ static phl_status count_occurrences(const phl_database *database, phl_forest *fo
                      : phl_database_damaged(database, error, "its forest has too many nodes");
 }
 
-phl_status phl_forest_load(phl_database *database, phl_forest **forest, phl_error *error)
+phl_status phl_forest_store_load(phl_database *database, phl_forest **forest, phl_error *error)
 {
-    phl_directory directory;
+    phl_array_directory directory;
     phl_forest *made = NULL;
     phl_status status = phl_section_verify(database, PHL_SECTION_FOREST, error);
     if (status != PHL_OK) {
         return status;
     }
-    status = phl_directory_read(database, PHL_TABLE_FOREST, &directory, error);
+    status = phl_array_directory_read(database, PHL_TABLE_FOREST, &directory, error);
     if (status == PHL_OK && directory.count > 0) {
         struct loader loader = {database, &directory, {NULL, 0, 0}};
         made = phl_alloc_zero(1, sizeof *made, error);
@@ -348,7 +348,7 @@ phl_status phl_forest_load(phl_database *database, phl_forest **forest, phl_erro
         }
         phl_text_clear(&loader.shape);
     }
-    phl_directory_clear(&directory);
+    phl_array_directory_clear(&directory);
     if (status != PHL_OK) {
         phl_forest_free(made);
         return status;

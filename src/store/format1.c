@@ -30,7 +30,7 @@ static phl_status add_table(phl_database *database, phl_schema_number table, phl
     phl_digest_name(of->name, sha);
     phl_status status = phl_schema_select(database, table, NULL, &select, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, select, &row, error)) == PHL_OK && row) {
         const char *key =
             table == PHL_TABLE_META ? (const char *)sqlite3_column_text(select, 0) : NULL;
         if (key != NULL && is_digest_key(key)) {
@@ -72,7 +72,7 @@ phl_status phl_format1_verify(phl_database *database, phl_section section, phl_e
     }
     if (status == PHL_OK) {
         (void)sqlite3_bind_text(select, 1, keys[section], -1, SQLITE_STATIC);
-        status = phl_database_step(database, select, &row, error);
+        status = phl_statement_step(database, select, &row, error);
     }
     if (status == PHL_OK) {
         const char *stored = row ? (const char *)sqlite3_column_text(select, 1) : NULL;

@@ -18,7 +18,7 @@
 #define PHL_KEY_PER_CLASS "per_class"
 
 /* Is it one of those, or a digest? */
-bool phl_key_is_reserved(const char *key);
+bool phl_run_write_is_reserved(const char *key);
 
 /* ---- Content: run_write.c -------------------------------------------------------------------- */
 
@@ -29,13 +29,13 @@ bool phl_key_is_reserved(const char *key);
 phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_forest *forest,
                          phl_error *error);
 /* Classes, draws and traces anew, in the order of the run, with digests; the rest stays. */
-phl_status phl_run_rewrite(phl_database *database, const phl_run *run, phl_error *error);
+phl_status phl_run_write_again(phl_database *database, const phl_run *run, phl_error *error);
 /* A row of the table model and its tensors, through PHL_INSERT_MODEL and PHL_INSERT_TENSOR. */
-phl_status phl_model_write(const phl_database *database, sqlite3_stmt *insert,
-                           sqlite3_stmt *insert_tensor, int64_t id, size_t class_index,
-                           const phl_draw *draw, phl_error *error);
-phl_status phl_trace_write(const phl_database *database, sqlite3_stmt *insert, int64_t id,
-                           const phl_trace_row *row, phl_error *error);
+phl_status phl_run_write_model(const phl_database *database, sqlite3_stmt *insert,
+                               sqlite3_stmt *insert_tensor, int64_t id, size_t class_index,
+                               const phl_draw *draw, phl_error *error);
+phl_status phl_run_write_trace(const phl_database *database, sqlite3_stmt *insert, int64_t id,
+                               const phl_trace_row *row, phl_error *error);
 
 /* ---- Files: run_save.c ----------------------------------------------------------------------- */
 
@@ -51,8 +51,8 @@ phl_status phl_run_save_with(const phl_run *run, const phl_forest *forest, phl_m
 #define PHL_INSERT_TENSOR                                                                          \
     "INSERT INTO tensor (model, name, slot, part, dtype, shape, checksum, data) "                  \
     "VALUES (?8, ?1, ?7, ?2, ?3, ?4, ?5, ?6)"
-phl_status phl_draw_write(const phl_database *database, sqlite3_stmt *insert, int64_t model,
-                          const phl_params *params, phl_error *error);
+phl_status phl_draw_store_write(const phl_database *database, sqlite3_stmt *insert, int64_t model,
+                                const phl_params *params, phl_error *error);
 
 /* What a draw is, but for its tables. */
 typedef struct phl_draw_kind {
@@ -62,9 +62,9 @@ typedef struct phl_draw_kind {
 } phl_draw_kind;
 
 /* Sizes are compared with the bytes that are there before anything is allocated. */
-phl_status phl_draw_read(const phl_database *database, const phl_directory *directory,
-                         int64_t model, const phl_draw_kind *kind, phl_params **params,
-                         phl_error *error);
+phl_status phl_draw_store_read(const phl_database *database, const phl_array_directory *directory,
+                               int64_t model, const phl_draw_kind *kind, phl_params **params,
+                               phl_error *error);
 
 /* ---- The forest: forest_store.c -------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ phl_status phl_draw_read(const phl_database *database, const phl_directory *dire
 phl_status phl_forest_store(const phl_database *database, const phl_forest *forest,
                             phl_error *error);
 /* NULL when the run holds none.  Whatever the bytes are, the forest is sound or refused. */
-phl_status phl_forest_load(phl_database *database, phl_forest **forest, phl_error *error);
+phl_status phl_forest_store_load(phl_database *database, phl_forest **forest, phl_error *error);
 
 /* Is what has been written a run that phl_run_open would take?  Asked before the transaction ends.
  * PHL_ERR_INTERNAL if not. */
@@ -82,6 +82,6 @@ phl_status phl_run_open_check(phl_database *database, phl_error *error);
 
 /* Load the forest of the run in `path` into run->forest; phl_run_open leaves it out, because only
  * resuming needs it. */
-phl_status phl_run_load_forest(phl_run *run, const char *path, phl_error *error);
+phl_status phl_run_open_forest(phl_run *run, const char *path, phl_error *error);
 
 #endif

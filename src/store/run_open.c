@@ -70,7 +70,7 @@ static phl_status take_fact(const phl_database *database, struct gathered *gathe
     } else if (strcmp(key, PHL_KEY_PER_CLASS) == 0) {
         gathered->per_class = strcmp(value, "1") == 0 ? 1 : strcmp(value, "0") == 0 ? 0 : -1;
     }
-    if (phl_key_is_reserved(key)) {
+    if (phl_run_write_is_reserved(key)) {
         return PHL_OK;
     }
     if (gathered->n_meta > 0 && strcmp(gathered->meta[gathered->n_meta - 1].key, key) >= 0) {
@@ -95,12 +95,12 @@ static phl_status read_meta(phl_database *database, struct gathered *gathered, p
     gathered->per_class = -1;
     phl_status status = phl_schema_select(database, PHL_TABLE_META, NULL, &select, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, select, &row, error)) == PHL_OK && row) {
         const char *key = NULL, *value = NULL;
         size_t length = 0;
-        status = phl_column_text(database, select, 0, false, &key, &length, error);
+        status = phl_statement_text(database, select, 0, false, &key, &length, error);
         if (status == PHL_OK) {
-            status = phl_column_text(database, select, 1, false, &value, &length, error);
+            status = phl_statement_text(database, select, 1, false, &value, &length, error);
         }
         if (status == PHL_OK) {
             status = take_fact(database, gathered, key, value, error);
@@ -124,7 +124,7 @@ static phl_status read_id(const phl_database *database, sqlite3_stmt *select, si
                           phl_error *error)
 {
     int64_t id = 0;
-    return phl_column_int(database, select, 0, (int64_t)expected, (int64_t)expected, &id, error);
+    return phl_statement_int(database, select, 0, (int64_t)expected, (int64_t)expected, &id, error);
 }
 
 /* Name number `expected`, in column 1, which no other has. */
@@ -134,7 +134,7 @@ static phl_status read_name(phl_database *database, sqlite3_stmt *select, size_t
     const char *name = NULL;
     size_t length = 0;
     int32_t number = 0;
-    phl_status status = phl_column_text(database, select, 1, false, &name, &length, error);
+    phl_status status = phl_statement_text(database, select, 1, false, &name, &length, error);
     if (status == PHL_OK) {
         status = phl_alphabet_add(alphabet, name, length, &number, error);
     }
@@ -150,7 +150,7 @@ static phl_status read_labels(phl_database *database, struct gathered *gathered,
     bool row = false;
     phl_status status = phl_schema_select(database, PHL_TABLE_LABEL, NULL, &select, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, select, &row, error)) == PHL_OK && row) {
         size_t next = gathered->labels.count;
         status = read_id(database, select, next, error);
         if (status == PHL_OK) {
@@ -166,7 +166,7 @@ static phl_status read_stop_reason(phl_database *database, sqlite3_stmt *select,
 {
     const char *text = NULL;
     size_t length = 0;
-    phl_status status = phl_column_text(database, select, column, false, &text, &length, error);
+    phl_status status = phl_statement_text(database, select, column, false, &text, &length, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -193,16 +193,16 @@ static phl_status read_class(phl_database *database, sqlite3_stmt *select,
         status = phl_database_damaged(database, error, "classes in a run that has none");
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 2, 0, INT64_MAX, &trees, error);
+        status = phl_statement_int(database, select, 2, 0, INT64_MAX, &trees, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_real(database, select, 3, &made->weight, error);
+        status = phl_statement_real(database, select, 3, &made->weight, error);
     }
     if (status == PHL_OK && !(isfinite(made->weight) && made->weight >= 0)) {
         status = phl_database_damaged(database, error, "an impossible weight");
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 4, 0, INT64_MAX, &iterations, error);
+        status = phl_statement_int(database, select, 4, 0, INT64_MAX, &iterations, error);
     }
     if (status == PHL_OK) {
         status = read_stop_reason(database, select, 5, &made->stop_reason, error);
@@ -218,7 +218,7 @@ static phl_status read_classes(phl_database *database, struct gathered *gathered
     bool row = false;
     phl_status status = phl_schema_select(database, PHL_TABLE_CLASS, NULL, &select, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, select, &row, error)) == PHL_OK && row) {
         status = read_class(database, select, gathered, error);
     }
     (void)sqlite3_finalize(select);
@@ -255,7 +255,7 @@ static phl_status make_run(struct gathered *gathered, phl_run **run, phl_error *
  * ------------------------------------------------------------------------------------------- */
 
 static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t id, bool keep,
-                            const phl_directory *directory, phl_run *run, phl_error *error)
+                            const phl_array_directory *directory, phl_run *run, phl_error *error)
 {
     phl_draw draw = {0};
     int64_t class_index = 0, chain = 0, iteration = 0, soft = 0;
@@ -263,34 +263,34 @@ static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t
     size_t length = 0;
     phl_status status = read_id(database, select, id, error);
     if (status == PHL_OK) {
-        status =
-            phl_column_int(database, select, 1, 0, (int64_t)run->n_models - 1, &class_index, error);
+        status = phl_statement_int(database, select, 1, 0, (int64_t)run->n_models - 1, &class_index,
+                                   error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 2, 0, UINT32_MAX, &chain, error);
+        status = phl_statement_int(database, select, 2, 0, UINT32_MAX, &chain, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 3, 0, INT64_MAX, &iteration, error);
+        status = phl_statement_int(database, select, 3, 0, INT64_MAX, &iteration, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_text(database, select, 4, false, &kind, &length, error);
+        status = phl_statement_text(database, select, 4, false, &kind, &length, error);
     }
     if (status == PHL_OK && phl_kind_find(kind) != run->kind) {
         status = phl_database_damaged(database, error, "a model of another kind");
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 5, 0, 1, &soft, error);
+        status = phl_statement_int(database, select, 5, 0, 1, &soft, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_real(database, select, 6, &draw.log_likelihood, error);
+        status = phl_statement_real(database, select, 6, &draw.log_likelihood, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_real(database, select, 7, &draw.log_joint, error);
+        status = phl_statement_real(database, select, 7, &draw.log_joint, error);
     }
     if (status == PHL_OK) {
         phl_draw_kind sizes = {run->kind, soft == 1, run->states, run->slots,
                                (uint32_t)run->labels.count};
-        status = phl_draw_read(database, directory, (int64_t)id, &sizes, &draw.params, error);
+        status = phl_draw_store_read(database, directory, (int64_t)id, &sizes, &draw.params, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -306,25 +306,25 @@ static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t
 
 static phl_status read_draws(phl_database *database, bool keep, phl_run *run, phl_error *error)
 {
-    phl_directory directory;
+    phl_array_directory directory;
     sqlite3_stmt *select = NULL;
     bool row = false;
-    phl_status status = phl_directory_read(database, PHL_TABLE_TENSOR, &directory, error);
+    phl_status status = phl_array_directory_read(database, PHL_TABLE_TENSOR, &directory, error);
     if (status == PHL_OK) {
         status = phl_schema_select(database, PHL_TABLE_MODEL, NULL, &select, error);
     }
     for (size_t id = 0;
          status == PHL_OK &&
-         (status = phl_database_step(database, select, &row, error)) == PHL_OK && row;
+         (status = phl_statement_step(database, select, &row, error)) == PHL_OK && row;
          id++) {
         status = read_draw(database, select, id, keep, &directory, run, error);
     }
     (void)sqlite3_finalize(select);
-    phl_directory_clear(&directory);
+    phl_array_directory_clear(&directory);
     return status;
 }
 
-/* A number below 2^32 and the character behind it; NULL if that is not what is there. */
+/* A number below 2^32 and the character after it; NULL if that is not what is there. */
 static const char *parse_count(const char *text, char behind, uint32_t *count)
 {
     uint64_t number = 0;
@@ -361,7 +361,7 @@ static phl_status read_moves(phl_database *database, sqlite3_stmt *select, int c
 {
     const char *text = NULL;
     size_t length = 0;
-    phl_status status = phl_column_text(database, select, column, true, &text, &length, error);
+    phl_status status = phl_statement_text(database, select, column, true, &text, &length, error);
     return status == PHL_OK && text != NULL && !parse_moves(text, row)
                ? phl_database_damaged(database, error, "an impossible value of moves")
                : status;
@@ -376,23 +376,23 @@ static phl_status read_trace_row(phl_database *database, sqlite3_stmt *select, p
                              &made.seconds};
     phl_status status = read_id(database, select, run->n_trace, error);
     if (status == PHL_OK) {
-        status =
-            phl_column_int(database, select, 1, 0, (int64_t)run->n_models - 1, &class_index, error);
+        status = phl_statement_int(database, select, 1, 0, (int64_t)run->n_models - 1, &class_index,
+                                   error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 2, 0, UINT32_MAX, &chain, error);
+        status = phl_statement_int(database, select, 2, 0, UINT32_MAX, &chain, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 3, 0, INT64_MAX, &iteration, error);
+        status = phl_statement_int(database, select, 3, 0, INT64_MAX, &iteration, error);
     }
     for (int i = 0; status == PHL_OK && i < 4; i++) {
-        status = phl_column_real(database, select, 4 + i, reals[i], error);
+        status = phl_statement_real(database, select, 4 + i, reals[i], error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 8, 0, UINT32_MAX, &active, error);
+        status = phl_statement_int(database, select, 8, 0, UINT32_MAX, &active, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 9, 0, UINT32_MAX, &sum_size, error);
+        status = phl_statement_int(database, select, 9, 0, UINT32_MAX, &sum_size, error);
     }
     if (status == PHL_OK) {
         status = read_moves(database, select, 10, &made, error);
@@ -414,7 +414,7 @@ static phl_status read_trace(phl_database *database, phl_run *run, phl_error *er
     bool row = false;
     phl_status status = phl_schema_select(database, PHL_TABLE_TRACE, NULL, &select, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, select, &row, error)) == PHL_OK && row) {
         status = read_trace_row(database, select, run, error);
     }
     (void)sqlite3_finalize(select);
@@ -504,13 +504,13 @@ phl_status phl_run_open_check(phl_database *database, phl_error *error)
     return status;
 }
 
-phl_status phl_run_load_forest(phl_run *run, const char *path, phl_error *error)
+phl_status phl_run_open_forest(phl_run *run, const char *path, phl_error *error)
 {
     phl_database database;
     phl_forest *forest = NULL;
     phl_status status = phl_database_open(path, &database, error);
     if (status == PHL_OK) {
-        status = phl_forest_load(&database, &forest, error);
+        status = phl_forest_store_load(&database, &forest, error);
     }
     phl_database_close(&database);
     if (status == PHL_OK) {

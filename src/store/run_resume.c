@@ -12,7 +12,7 @@ struct resumption {
     phl_run *known;     /* as it lies in the file */
     phl_forest *forest; /* from the file; NULL: the caller's is used */
     bool extended;
-    phl_directory directory;
+    phl_array_directory directory;
     phl_database database; /* open for reading while states are restored */
     phl_run_writer writer;
 };
@@ -95,7 +95,7 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
     char found[33];
     phl_status status = PHL_OK;
     if (given == NULL) {
-        status = phl_forest_load(&r->database, &r->forest, error);
+        status = phl_forest_store_load(&r->database, &r->forest, error);
         if (status == PHL_OK && r->forest == NULL) {
             return raise_here(r, error, PHL_ERR_ARGUMENT,
                               "give the trees it was begun with: " PHL_OPTION("resume.forest"),
@@ -239,11 +239,11 @@ static phl_status announce(struct resumption *r, const phl_run *run, phl_error *
     if (status != PHL_OK) {
         return status;
     }
-    status = phl_database_prepare(database, "UPDATE meta SET value = ?1 WHERE key = 'config'",
-                                  &update, error);
+    status = phl_statement_prepare(database, "UPDATE meta SET value = ?1 WHERE key = 'config'",
+                                   &update, error);
     if (status == PHL_OK) {
         (void)sqlite3_bind_text(update, 1, phl_run_meta(run, "config"), -1, SQLITE_STATIC);
-        status = phl_database_run(database, update, error);
+        status = phl_statement_run(database, update, error);
     }
     (void)sqlite3_finalize(update);
     if (status == PHL_OK) {
@@ -281,7 +281,7 @@ static phl_status restore(phl_training *training, void *context, phl_error *erro
         return status;
     }
     restore_clock(r->known, training);
-    phl_directory_clear(&r->directory);
+    phl_array_directory_clear(&r->directory);
     phl_database_close(&r->database);
     status = phl_run_writer_open(&r->writer, error);
     return status == PHL_OK && r->extended ? announce(r, training->run, error) : status;
@@ -335,7 +335,7 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
     }
     status = phl_section_verify(&r->database, PHL_SECTION_CHECKPOINT, error);
     if (status == PHL_OK) {
-        status = phl_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
+        status = phl_array_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
     }
     if (status == PHL_OK && r->directory.count == 0) {
         status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
@@ -400,7 +400,7 @@ phl_status phl_resume(const char *path, const phl_resume_options *options, phl_r
     } else if (status == PHL_OK) {
         status = go_on(&r, options, &made, error);
     }
-    phl_directory_clear(&r.directory);
+    phl_array_directory_clear(&r.directory);
     phl_database_close(&r.database);
     phl_run_writer_close(&r.writer);
     phl_forest_free(r.forest);

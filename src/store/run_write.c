@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "store/run_file.h"
 
-bool phl_key_is_reserved(const char *key)
+bool phl_run_write_is_reserved(const char *key)
 {
     static const char *const keys[] = {PHL_KEY_MODEL, PHL_KEY_STATES, PHL_KEY_SLOTS,
                                        PHL_KEY_PER_CLASS};
@@ -55,7 +55,7 @@ static phl_status write_fact(const phl_database *database, sqlite3_stmt *insert,
     if (status == PHL_OK) {
         bind_text(insert, 1, key);
         bind_text(insert, 2, plain.bytes);
-        status = phl_database_run(database, insert, error);
+        status = phl_statement_run(database, insert, error);
     }
     phl_text_clear(&plain);
     return status;
@@ -74,7 +74,7 @@ static phl_status write_meta(const phl_database *database, const phl_run *run, p
         {PHL_KEY_PER_CLASS, run->per_class ? "1" : "0"},
     };
     phl_status status =
-        phl_database_prepare(database, "INSERT INTO meta VALUES (?1, ?2)", &insert, error);
+        phl_statement_prepare(database, "INSERT INTO meta VALUES (?1, ?2)", &insert, error);
     for (size_t i = 0; status == PHL_OK && i < sizeof facts / sizeof *facts; i++) {
         status = write_fact(database, insert, facts[i][0], facts[i][1], error);
     }
@@ -89,11 +89,11 @@ static phl_status write_labels(const phl_database *database, const phl_run *run,
 {
     sqlite3_stmt *insert = NULL;
     phl_status status =
-        phl_database_prepare(database, "INSERT INTO label VALUES (?1, ?2)", &insert, error);
+        phl_statement_prepare(database, "INSERT INTO label VALUES (?1, ?2)", &insert, error);
     for (size_t i = 0; status == PHL_OK && i < run->labels.count; i++) {
         bind_count(insert, 1, i);
         bind_text(insert, 2, phl_alphabet_name(&run->labels, i));
-        status = phl_database_run(database, insert, error);
+        status = phl_statement_run(database, insert, error);
     }
     (void)sqlite3_finalize(insert);
     return status;
@@ -102,7 +102,7 @@ static phl_status write_labels(const phl_database *database, const phl_run *run,
 static phl_status write_classes(const phl_database *database, const phl_run *run, phl_error *error)
 {
     sqlite3_stmt *insert = NULL;
-    phl_status status = phl_database_prepare(
+    phl_status status = phl_statement_prepare(
         database, "INSERT INTO class VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &insert, error);
     for (size_t i = 0; status == PHL_OK && i < run->n_models; i++) {
         const phl_model *model = &run->models[i];
@@ -112,15 +112,15 @@ static phl_status write_classes(const phl_database *database, const phl_run *run
         (void)sqlite3_bind_double(insert, 4, model->weight);
         bind_count(insert, 5, model->iterations);
         bind_text(insert, 6, phl_stop_reason_name(model->stop_reason));
-        status = phl_database_run(database, insert, error);
+        status = phl_statement_run(database, insert, error);
     }
     (void)sqlite3_finalize(insert);
     return status;
 }
 
-phl_status phl_model_write(const phl_database *database, sqlite3_stmt *insert,
-                           sqlite3_stmt *insert_tensor, int64_t id, size_t class_index,
-                           const phl_draw *draw, phl_error *error)
+phl_status phl_run_write_model(const phl_database *database, sqlite3_stmt *insert,
+                               sqlite3_stmt *insert_tensor, int64_t id, size_t class_index,
+                               const phl_draw *draw, phl_error *error)
 {
     bind_count(insert, 1, (uint64_t)id);
     bind_count(insert, 2, class_index);
@@ -130,8 +130,8 @@ phl_status phl_model_write(const phl_database *database, sqlite3_stmt *insert,
     bind_count(insert, 6, draw->params->soft);
     (void)sqlite3_bind_double(insert, 7, draw->log_likelihood);
     (void)sqlite3_bind_double(insert, 8, draw->log_joint);
-    phl_status status = phl_database_run(database, insert, error);
-    return status == PHL_OK ? phl_draw_write(database, insert_tensor, id, draw->params, error)
+    phl_status status = phl_statement_run(database, insert, error);
+    return status == PHL_OK ? phl_draw_store_write(database, insert_tensor, id, draw->params, error)
                             : status;
 }
 
@@ -139,14 +139,14 @@ static phl_status write_draws(const phl_database *database, const phl_run *run, 
 {
     sqlite3_stmt *insert = NULL, *insert_tensor = NULL;
     int64_t id = 0;
-    phl_status status = phl_database_prepare(database, PHL_INSERT_MODEL, &insert, error);
+    phl_status status = phl_statement_prepare(database, PHL_INSERT_MODEL, &insert, error);
     if (status == PHL_OK) {
-        status = phl_database_prepare(database, PHL_INSERT_TENSOR, &insert_tensor, error);
+        status = phl_statement_prepare(database, PHL_INSERT_TENSOR, &insert_tensor, error);
     }
     for (size_t i = 0; i < run->n_models; i++) {
         for (size_t d = 0; status == PHL_OK && d < run->models[i].n_draws; d++, id++) {
-            status = phl_model_write(database, insert, insert_tensor, id, i,
-                                     &run->models[i].draws[d], error);
+            status = phl_run_write_model(database, insert, insert_tensor, id, i,
+                                         &run->models[i].draws[d], error);
         }
     }
     (void)sqlite3_finalize(insert_tensor);
@@ -168,8 +168,8 @@ static const char *moves_text(const phl_trace_row *row, char *text, size_t size)
     return any ? text : NULL;
 }
 
-phl_status phl_trace_write(const phl_database *database, sqlite3_stmt *insert, int64_t id,
-                           const phl_trace_row *row, phl_error *error)
+phl_status phl_run_write_trace(const phl_database *database, sqlite3_stmt *insert, int64_t id,
+                               const phl_trace_row *row, phl_error *error)
 {
     char moves[32 * PHL_MOVE_TYPES];
     bind_count(insert, 1, (uint64_t)id);
@@ -183,15 +183,15 @@ phl_status phl_trace_write(const phl_database *database, sqlite3_stmt *insert, i
     bind_count(insert, 9, row->active);
     bind_count(insert, 10, row->sum_size);
     bind_text(insert, 11, moves_text(row, moves, sizeof moves));
-    return phl_database_run(database, insert, error);
+    return phl_statement_run(database, insert, error);
 }
 
 static phl_status write_trace(const phl_database *database, const phl_run *run, phl_error *error)
 {
     sqlite3_stmt *insert = NULL;
-    phl_status status = phl_database_prepare(database, PHL_INSERT_TRACE, &insert, error);
+    phl_status status = phl_statement_prepare(database, PHL_INSERT_TRACE, &insert, error);
     for (size_t i = 0; status == PHL_OK && i < run->n_trace; i++) {
-        status = phl_trace_write(database, insert, (int64_t)i, &run->trace[i], error);
+        status = phl_run_write_trace(database, insert, (int64_t)i, &run->trace[i], error);
     }
     (void)sqlite3_finalize(insert);
     return status;
@@ -215,7 +215,7 @@ phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_f
     return status;
 }
 
-phl_status phl_run_rewrite(phl_database *database, const phl_run *run, phl_error *error)
+phl_status phl_run_write_again(phl_database *database, const phl_run *run, phl_error *error)
 {
     phl_status status =
         phl_database_execute(database,

@@ -139,7 +139,7 @@ phl_status phl_schema_select(const phl_database *database, phl_schema_number num
     char sql[400];
     (void)snprintf(sql, sizeof sql, "%s%s%s %s", table->select, where != NULL ? " WHERE " : "",
                    where != NULL ? where : "", table->order);
-    return phl_database_prepare(database, sql, statement, error);
+    return phl_statement_prepare(database, sql, statement, error);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ static phl_status check_table(phl_database *database, sqlite3_stmt *statement,
 {
     bool row = false;
     (void)sqlite3_bind_text(statement, 1, table->name, -1, SQLITE_STATIC);
-    phl_status status = phl_database_step(database, statement, &row, error);
+    phl_status status = phl_statement_step(database, statement, &row, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -175,9 +175,9 @@ static phl_status check_indexes(phl_database *database, const phl_schema_table *
     sqlite3_stmt *statement = NULL;
     bool row = false;
     (void)snprintf(sql, sizeof sql, "PRAGMA index_list(%s)", table->name);
-    phl_status status = phl_database_prepare(database, sql, &statement, error);
+    phl_status status = phl_statement_prepare(database, sql, &statement, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, statement, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, statement, &row, error)) == PHL_OK && row) {
         const char *origin = (const char *)sqlite3_column_text(statement, 3);
         if (origin == NULL || strcmp(origin, "c") == 0) {
             status = phl_database_damaged(database, error, "table %s has an index of its own",
@@ -192,7 +192,7 @@ phl_status phl_schema_check(phl_database *database, phl_error *error)
 {
     sqlite3_stmt *statement = NULL;
     int count = database->format == 1 ? PHL_TABLE_SECTION : PHL_SCHEMA_TABLES;
-    phl_status status = phl_database_prepare(
+    phl_status status = phl_statement_prepare(
         database, "SELECT type, sql FROM sqlite_schema WHERE name = ?1", &statement, error);
     for (int i = 0; status == PHL_OK && i < count; i++) {
         status = check_table(database, statement, &tables[i], error);
@@ -218,14 +218,14 @@ static phl_status walk(phl_database *database, const char *sql, bool ordered, si
     int64_t last = INT64_MIN;
     bool row = false;
     *count = 0;
-    phl_status status = phl_database_prepare(database, sql, &statement, error);
+    phl_status status = phl_statement_prepare(database, sql, &statement, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, statement, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, statement, &row, error)) == PHL_OK && row) {
         bool ascending = true;
         if (ordered && sqlite3_column_type(statement, 0) == SQLITE_TEXT) {
             const char *key = NULL;
             size_t length = 0;
-            status = phl_column_text(database, statement, 0, false, &key, &length, error);
+            status = phl_statement_text(database, statement, 0, false, &key, &length, error);
             if (status == PHL_OK) {
                 ascending = before.length == 0 || strcmp(before.bytes, key) < 0;
                 before.length = 0;

@@ -22,7 +22,7 @@ typedef enum phl_schema_number {
 } phl_schema_number;
 
 /* Rows are always read by `select` and `order`; the first `digested` columns enter the digest.  In
- * tables of arrays a row number and the length of the data follow behind them. */
+ * tables of arrays a row number and the length of the data follow after them. */
 typedef struct phl_schema_table {
     const char *name;
     const char *create;

@@ -52,12 +52,12 @@ static phl_status check_row(phl_database *database, sqlite3_stmt *select, int *s
     const char *name = NULL;
     size_t length = 0;
     int64_t version = 0, required = 0;
-    phl_status status = phl_column_text(database, select, 0, false, &name, &length, error);
+    phl_status status = phl_statement_text(database, select, 0, false, &name, &length, error);
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 1, 1, INT32_MAX, &version, error);
+        status = phl_statement_int(database, select, 1, 1, INT32_MAX, &version, error);
     }
     if (status == PHL_OK) {
-        status = phl_column_int(database, select, 2, 0, 1, &required, error);
+        status = phl_statement_int(database, select, 2, 0, 1, &required, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -86,7 +86,7 @@ phl_status phl_section_check(phl_database *database, phl_error *error)
     }
     phl_status status = phl_schema_select(database, PHL_TABLE_SECTION, NULL, &select, error);
     while (status == PHL_OK &&
-           (status = phl_database_step(database, select, &row, error)) == PHL_OK && row) {
+           (status = phl_statement_step(database, select, &row, error)) == PHL_OK && row) {
         status = check_row(database, select, &seen, error);
     }
     (void)sqlite3_finalize(select);
@@ -121,14 +121,14 @@ phl_status phl_section_seal(const phl_database *database, phl_section section,
                             const phl_digest *digest, phl_error *error)
 {
     sqlite3_stmt *insert = NULL;
-    phl_status status = phl_database_prepare(
+    phl_status status = phl_statement_prepare(
         database, "INSERT OR REPLACE INTO section VALUES (?1, ?2, ?3, ?4)", &insert, error);
     if (status == PHL_OK) {
         (void)sqlite3_bind_text(insert, 1, sections[section].name, -1, SQLITE_STATIC);
         (void)sqlite3_bind_int(insert, 2, sections[section].version);
         (void)sqlite3_bind_int(insert, 3, sections[section].required);
         (void)sqlite3_bind_blob(insert, 4, digest->bytes, PHL_DIGEST_SIZE, SQLITE_STATIC);
-        status = phl_database_run(database, insert, error);
+        status = phl_statement_run(database, insert, error);
     }
     (void)sqlite3_finalize(insert);
     return status;
@@ -159,7 +159,7 @@ phl_status phl_section_verify(phl_database *database, phl_section section, phl_e
     }
     if (status == PHL_OK) {
         (void)sqlite3_bind_text(select, 1, sections[section].name, -1, SQLITE_STATIC);
-        status = phl_database_step(database, select, &row, error);
+        status = phl_statement_step(database, select, &row, error);
     }
     if (status == PHL_OK) {
         const void *stored = row ? sqlite3_column_blob(select, 3) : NULL;

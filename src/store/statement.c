@@ -5,15 +5,15 @@
 #include "base/text.h"
 #include "store/database.h"
 
-phl_status phl_database_prepare(const phl_database *database, const char *sql,
-                                sqlite3_stmt **statement, phl_error *error)
+phl_status phl_statement_prepare(const phl_database *database, const char *sql,
+                                 sqlite3_stmt **statement, phl_error *error)
 {
     int code = sqlite3_prepare_v2(database->db, sql, -1, statement, NULL);
     return code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
 }
 
-phl_status phl_database_step(const phl_database *database, sqlite3_stmt *statement, bool *row,
-                             phl_error *error)
+phl_status phl_statement_step(const phl_database *database, sqlite3_stmt *statement, bool *row,
+                              phl_error *error)
 {
     int code = sqlite3_step(statement);
     *row = code == SQLITE_ROW;
@@ -21,10 +21,11 @@ phl_status phl_database_step(const phl_database *database, sqlite3_stmt *stateme
                                                      : phl_database_raise(database, code, error);
 }
 
-phl_status phl_database_run(const phl_database *database, sqlite3_stmt *statement, phl_error *error)
+phl_status phl_statement_run(const phl_database *database, sqlite3_stmt *statement,
+                             phl_error *error)
 {
     bool row = false;
-    phl_status status = phl_database_step(database, statement, &row, error);
+    phl_status status = phl_statement_step(database, statement, &row, error);
     (void)sqlite3_reset(statement);
     return status;
 }
@@ -37,8 +38,8 @@ static phl_status raise_column(const phl_database *database, sqlite3_stmt *state
                                 name != NULL ? name : "a column");
 }
 
-phl_status phl_column_int(const phl_database *database, sqlite3_stmt *statement, int column,
-                          int64_t smallest, int64_t largest, int64_t *value, phl_error *error)
+phl_status phl_statement_int(const phl_database *database, sqlite3_stmt *statement, int column,
+                             int64_t smallest, int64_t largest, int64_t *value, phl_error *error)
 {
     int64_t found = sqlite3_column_int64(statement, column);
     if (sqlite3_column_type(statement, column) != SQLITE_INTEGER || found < smallest ||
@@ -49,8 +50,8 @@ phl_status phl_column_int(const phl_database *database, sqlite3_stmt *statement,
     return PHL_OK;
 }
 
-phl_status phl_column_real(const phl_database *database, sqlite3_stmt *statement, int column,
-                           double *value, phl_error *error)
+phl_status phl_statement_real(const phl_database *database, sqlite3_stmt *statement, int column,
+                              double *value, phl_error *error)
 {
     int type = sqlite3_column_type(statement, column);
     if (type != SQLITE_FLOAT && type != SQLITE_NULL) {
@@ -60,8 +61,8 @@ phl_status phl_column_real(const phl_database *database, sqlite3_stmt *statement
     return PHL_OK;
 }
 
-phl_status phl_column_text(phl_database *database, sqlite3_stmt *statement, int column,
-                           bool optional, const char **text, size_t *length, phl_error *error)
+phl_status phl_statement_text(phl_database *database, sqlite3_stmt *statement, int column,
+                              bool optional, const char **text, size_t *length, phl_error *error)
 {
     int type = sqlite3_column_type(statement, column);
     if (type == SQLITE_NULL && optional) {

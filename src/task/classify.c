@@ -1,4 +1,4 @@
-/* classify.c - class posteriors from one model a class.
+/* classify.c - class posteriors from one model per class.
  *
  * Contents: the class prior, posteriors, the task.
  */
@@ -88,7 +88,7 @@ phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, size
         .truth = truth,
         .predicted = classified->best,
         .drawn = SIZE_MAX,
-        .entropy_bits = phl_entropy_bits_of_logs(classified->log_posterior, n),
+        .entropy_bits = phl_measures_entropy_bits_of_logs(classified->log_posterior, n),
         .log_p = truth == SIZE_MAX ? (double)NAN : classified->log_posterior[truth],
     };
 }
@@ -142,14 +142,14 @@ static phl_status classify_block(struct classifying *work, phl_error *error)
     phl_prepared prepared = {0};
     double *scores = NULL;
     size_t n = use->run->n_models;
-    phl_status status = phl_prepare(use->run, use->block, &prepared, error);
+    phl_status status = phl_scores_prepare(use->run, use->block, &prepared, error);
     if (status == PHL_OK) {
         scores = phl_alloc(n * prepared.roots.n, sizeof *scores, error);
         status = scores == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     if (status == PHL_OK) {
         bool structure = work->options->structure;
-        status = phl_average_scores(&prepared, use->run->models, n, use->threads, use->cancel,
+        status = phl_scores_average(&prepared, use->run->models, n, use->threads, use->cancel,
                                     use->context, structure ? NULL : scores,
                                     structure ? scores : NULL, error);
     }
@@ -160,7 +160,7 @@ static phl_status classify_block(struct classifying *work, phl_error *error)
         status = take_tree(work, t, error);
     }
     phl_free(scores);
-    phl_prepared_clear(&prepared);
+    phl_scores_clear(&prepared);
     return status;
 }
 

@@ -136,13 +136,13 @@ static phl_status decode_tree(struct decoding *work, struct part *part, const ph
  * One block
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status prepare_part(const struct decoding *work, const phl_portion *portion,
+static phl_status prepare_part(const struct decoding *work, const phl_use_portion *portion,
                                struct part *part, phl_error *error)
 {
     const phl_model *model = portion->model;
     part->draw =
         work->options->draw == PHL_DEFAULT ? phl_model_best_draw(model) : work->options->draw;
-    phl_status status = phl_prepare(work->use.run, portion->forest, &part->prepared, error);
+    phl_status status = phl_scores_prepare(work->use.run, portion->forest, &part->prepared, error);
     if (status == PHL_OK) {
         status = phl_upward_create(part->prepared.index, model->draws[part->draw].params,
                                    part->prepared.label_row, &part->upward, error);
@@ -159,7 +159,7 @@ static void clear_parts(struct decoding *work)
         phl_tree_view_free(work->parts[i].decoder);
         phl_tree_view_free(work->parts[i].view);
         phl_upward_free(work->parts[i].upward);
-        phl_prepared_clear(&work->parts[i].prepared);
+        phl_scores_clear(&work->parts[i].prepared);
     }
     phl_free(work->parts);
     work->parts = NULL;
@@ -168,8 +168,8 @@ static void clear_parts(struct decoding *work)
 
 static phl_status decode_block(struct decoding *work, phl_error *error)
 {
-    phl_portions portions;
-    phl_status status = phl_portions_make(&work->use, &portions, error);
+    phl_use_portions portions;
+    phl_status status = phl_use_portions_make(&work->use, &portions, error);
     if (status == PHL_OK) {
         work->parts = phl_alloc_zero(portions.n, sizeof *work->parts, error);
         status = work->parts == NULL ? PHL_ERR_MEMORY : PHL_OK;
@@ -183,10 +183,10 @@ static phl_status decode_block(struct decoding *work, phl_error *error)
                              portions.place[t], error);
     }
     if (status == PHL_OK) {
-        status = phl_portions_finish(&work->use, &portions, error);
+        status = phl_use_portions_finish(&work->use, &portions, error);
     }
     clear_parts(work);
-    phl_portions_clear(&portions);
+    phl_use_portions_clear(&portions);
     return status;
 }
 
@@ -204,7 +204,7 @@ static phl_status check_draw(const struct decoding *work, phl_error *error)
         if (use->named != SIZE_MAX && use->named != m) {
             continue;
         }
-        status = phl_check_draws(model, error);
+        status = phl_scores_check_draws(model, error);
         if (status == PHL_OK && work->options->draw != PHL_DEFAULT &&
             work->options->draw >= model->n_draws) {
             status = phl_raise(

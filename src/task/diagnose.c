@@ -75,8 +75,8 @@ static phl_status diagnose_class(const phl_model *model, const phl_plan *plan, b
     made->spread = (double)NAN;
     phl_status status = phl_diagnose_chains(model, plan, rows, made, error);
     if (status == PHL_OK) {
-        status = plan->gibbs ? phl_find_gibbs(model, plan, allow_few, made, error)
-                             : phl_find_em(model, rows, made, error);
+        status = plan->gibbs ? phl_findings_gibbs(model, plan, allow_few, made, error)
+                             : phl_findings_em(model, rows, made, error);
     }
     return status;
 }

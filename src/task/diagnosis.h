@@ -31,9 +31,9 @@ phl_status phl_diagnose_chains(const phl_model *model, const phl_plan *plan, phl
 /* ---- findings.c: sentences ---- */
 
 /* Says what the figures mean and whether that is trouble. */
-phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
-                          phl_class_diagnosis *made, phl_error *error);
-phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class_diagnosis *made,
-                       phl_error *error);
+phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
+                              phl_class_diagnosis *made, phl_error *error);
+phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
+                           phl_class_diagnosis *made, phl_error *error);
 
 #endif

@@ -244,7 +244,7 @@ static phl_status note_moves(phl_class_diagnosis *made, phl_error *error)
         changed += made->moves[m].changed;
     }
     return tried > 0 && changed == 0
-               ? say(made, false, "no move changed anything behind the warm-up",
+               ? say(made, false, "no move changed anything after the warm-up",
                      "see whether other seeds end in the same place", error)
                : PHL_OK;
 }
@@ -266,8 +266,8 @@ static phl_status find_nothing(const phl_model *model, phl_class_diagnosis *made
                      NULL, error);
 }
 
-phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
-                          phl_class_diagnosis *made, phl_error *error)
+phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
+                              phl_class_diagnosis *made, phl_error *error)
 {
     if (made->n_chains == 0) {
         return find_nothing(model, made, error);
@@ -276,7 +276,7 @@ phl_status phl_find_gibbs(const phl_model *model, const phl_plan *plan, bool all
     if (made->draws < 6) { /* halves of three: the least that has an ESS */
         phl_text text = {0};
         status = phl_text_append_format(
-            &text, error, "%zu %s a chain behind the warm-up of %llu iterations: too few to tell",
+            &text, error, "%zu %s per chain after the warm-up of %llu iterations: too few to tell",
             made->draws, made->draws == 1 ? "draw" : "draws", (unsigned long long)made->warmup);
         status = add_finding(made, true, &text, status,
                              "run longer (" PHL_OPTION("train.iterations") ")", error);
@@ -373,8 +373,8 @@ static phl_status compare_restarts(phl_class_diagnosis *made, phl_error *error)
                        error);
 }
 
-phl_status phl_find_em(const phl_model *model, phl_rows_of_class rows, phl_class_diagnosis *made,
-                       phl_error *error)
+phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
+                           phl_class_diagnosis *made, phl_error *error)
 {
     if (made->n_chains == 0) {
         return find_nothing(model, made, error);

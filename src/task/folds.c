@@ -42,7 +42,7 @@ static phl_status read_tree(struct folds *folds, const char *line, const char **
     }
     phl_position position = phl_lines_position(&folds->lines, line, begin);
     char excerpt[PHL_EXCERPT_SIZE];
-    phl_excerpt(begin, (size_t)(stop - begin), excerpt);
+    phl_text_excerpt(begin, (size_t)(stop - begin), excerpt);
     if (!digits) {
         return phl_raise_at(error, PHL_ERR_SYNTAX, position, NULL,
                             "found %s, expected the number of a tree", excerpt);
@@ -97,12 +97,12 @@ static phl_status check_complete(const struct folds *folds, const char *name, ph
             tree++;
         }
         return phl_raise_at(error, PHL_ERR_SYNTAX, position,
-                            "every tree must be in one test fold, one fold a line",
+                            "every tree must be in one test fold, one fold per line",
                             "%zu of %zu trees are in no test fold, the first is tree %zu",
                             folds->n_trees - folds->n_given, folds->n_trees, tree + 1);
     }
     if (folds->n_folds < 2) {
-        return phl_raise_at(error, PHL_ERR_SYNTAX, position, "write one fold a line",
+        return phl_raise_at(error, PHL_ERR_SYNTAX, position, "write one fold per line",
                             "%zu test fold%s, expected at least 2", folds->n_folds,
                             folds->n_folds == 1 ? "" : "s");
     }

@@ -4,7 +4,7 @@
  * runs on that one, batch by batch (label_batch.h).  A tree whose known labels have probability 0
  * falls back on a second session that knows shapes only.
  */
-#include "task/label.h"
+#include "task/label_forest.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,10 +27,10 @@ struct labelling {
     phl_label_fn each;   /* may be NULL */
     size_t n_labels;     /* M */
     uint32_t *label_row; /* of the block's labels in the run; M: not known */
-    phl_batch batch;
+    phl_label_batch batch;
     bool measured; /* an evaluation is wanted */
     phl_measures measures;
-    phl_filling filling; /* of the block, if wanted */
+    phl_label_forest filling; /* of the block, if wanted */
 
     /* One tree on its way to the callback. */
     int32_t *truth, *best, *drawn;
@@ -95,9 +95,10 @@ static void measure_row(struct labelling *work, size_t model, size_t row, int32_
     phl_measures_add(&work->measures, model, &item);
 }
 
-static phl_status hand_out(struct labelling *work, const phl_batch_member *member, phl_error *error)
+static phl_status hand_out(struct labelling *work, const phl_label_batch_member *member,
+                           phl_error *error)
 {
-    const phl_batch_shape *shape = &work->batch.shapes[member->shape];
+    const phl_label_batch_shape *shape = &work->batch.shapes[member->shape];
     size_t model = work->batch.parts[member->part].model->class_index;
     phl_status status = reserve_tree(work, shape->n, error);
     if (status == PHL_OK) {
@@ -132,8 +133,8 @@ static phl_status hand_out(struct labelling *work, const phl_batch_member *membe
         .possible = shape->possible,
     };
     if (work->options->filled != NULL) {
-        status = phl_filling_add(&work->filling, member->tree, &labelled, work->options->fill_drawn,
-                                 error);
+        status = phl_label_forest_add(&work->filling, member->tree, &labelled,
+                                      work->options->fill_drawn, error);
     }
     phl_tree_at at = phl_use_at(&work->use, member->tree, model);
     return status == PHL_OK && work->each != NULL
@@ -146,15 +147,15 @@ static phl_status hand_out(struct labelling *work, const phl_batch_member *membe
  * ------------------------------------------------------------------------------------------- */
 
 /* Sessions that know shapes only, where some tree with labels to fill is impossible. */
-static phl_status prepare_fallbacks(struct labelling *work, const phl_portions *portions,
+static phl_status prepare_fallbacks(struct labelling *work, const phl_use_portions *portions,
                                     phl_error *error)
 {
     phl_status status = PHL_OK;
     for (size_t t = 0; status == PHL_OK && t < portions->n_trees; t++) {
-        if (phl_batch_is_impossible(&work->batch, portions, t)) {
+        if (phl_label_batch_is_impossible(&work->batch, portions, t)) {
             status = phl_use_count(&work->use, &work->use.impossible, t, error);
             if (status == PHL_OK) {
-                status = phl_batch_add_shapes(&work->batch, portions->of_tree[t], error);
+                status = phl_label_batch_add_shapes(&work->batch, portions->of_tree[t], error);
             }
         }
     }
@@ -165,7 +166,7 @@ static phl_status prepare_fallbacks(struct labelling *work, const phl_portions *
 static phl_status give_filled(struct labelling *work, phl_error *error)
 {
     phl_forest *filled = NULL;
-    phl_status status = phl_filling_finish(&work->filling, &filled, error);
+    phl_status status = phl_label_forest_finish(&work->filling, &filled, error);
     if (status == PHL_OK) {
         status = work->options->filled(filled, work->use.context, error);
     }
@@ -173,28 +174,28 @@ static phl_status give_filled(struct labelling *work, phl_error *error)
     return status;
 }
 
-static phl_status label_portions(struct labelling *work, const phl_portions *portions,
+static phl_status label_portions(struct labelling *work, const phl_use_portions *portions,
                                  phl_error *error)
 {
-    phl_batch *batch = &work->batch;
+    phl_label_batch *batch = &work->batch;
     phl_status status =
         phl_index_map_labels(work->use.block, &work->use.run->labels, &work->label_row, error);
     if (status == PHL_OK) {
-        status = phl_batch_open(batch, portions, error);
+        status = phl_label_batch_open(batch, portions, error);
     }
     if (status == PHL_OK) {
         status = prepare_fallbacks(work, portions, error);
     }
     if (status == PHL_OK && work->options->filled != NULL) {
-        status = phl_filling_begin(&work->filling, work->use.run, work->use.block, error);
+        status = phl_label_forest_begin(&work->filling, work->use.run, work->use.block, error);
     }
     for (size_t i = 0; i < portions->n; i++) {
         work->measures.parts[portions->portions[i].model->class_index].used = true;
     }
     for (size_t tree = 0; status == PHL_OK && tree < portions->n_trees;) {
-        status = phl_batch_fill(batch, portions, tree, &tree, error);
+        status = phl_label_batch_fill(batch, portions, tree, &tree, error);
         if (status == PHL_OK) {
-            status = phl_batch_run(batch, error);
+            status = phl_label_batch_run(batch, error);
         }
         for (size_t i = 0; status == PHL_OK && i < batch->n_members; i++) {
             status = hand_out(work, &batch->members[i], error);
@@ -203,8 +204,8 @@ static phl_status label_portions(struct labelling *work, const phl_portions *por
     if (status == PHL_OK && work->options->filled != NULL) {
         status = give_filled(work, error);
     }
-    phl_filling_clear(&work->filling);
-    phl_batch_close(batch);
+    phl_label_forest_clear(&work->filling);
+    phl_label_batch_close(batch);
     phl_free(work->label_row);
     work->label_row = NULL;
     return status;
@@ -212,15 +213,15 @@ static phl_status label_portions(struct labelling *work, const phl_portions *por
 
 static phl_status label_block(struct labelling *work, phl_error *error)
 {
-    phl_portions portions;
-    phl_status status = phl_portions_make(&work->use, &portions, error);
+    phl_use_portions portions;
+    phl_status status = phl_use_portions_make(&work->use, &portions, error);
     if (status == PHL_OK) {
         status = label_portions(work, &portions, error);
     }
     if (status == PHL_OK) {
-        status = phl_portions_finish(&work->use, &portions, error);
+        status = phl_use_portions_finish(&work->use, &portions, error);
     }
-    phl_portions_clear(&portions);
+    phl_use_portions_clear(&portions);
     return status;
 }
 
@@ -267,7 +268,7 @@ static void tell_impossible(const phl_use *use)
 
 static void clear(struct labelling *work)
 {
-    phl_batch_clear(&work->batch);
+    phl_label_batch_clear(&work->batch);
     phl_measures_clear(&work->measures);
     phl_use_clear(&work->use);
     phl_free(work->truth);
@@ -296,7 +297,7 @@ phl_status phl_label(const phl_run *run, phl_source *source, const phl_label_opt
                           own.threads, own.report, own.cancel, own.context, error);
     }
     if (status == PHL_OK) {
-        status = phl_batch_init(&work.batch, &work.use, &own, error);
+        status = phl_label_batch_init(&work.batch, &work.use, &own, error);
     }
     if (status == PHL_OK) {
         status = phl_measures_init(&work.measures, work.measured ? work.n_labels : 0, run->n_models,

@@ -12,7 +12,7 @@
 #include "base/sampler.h"
 #include "forest/copy.h"
 #include "model/purposes.h"
-#include "task/label.h"
+#include "task/label_forest.h"
 #include "task/measures.h"
 
 /* Numbers kept for the trees of a batch; a larger tree is a batch of its own. */
@@ -22,17 +22,17 @@ static const size_t batch_size = (size_t)1 << 23;
  * All blocks
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_batch_init(phl_batch *batch, const phl_use *use, const phl_label_options *options,
-                          phl_error *error)
+phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use,
+                                const phl_label_options *options, phl_error *error)
 {
-    *batch = (phl_batch){.use = use, .options = options, .n_labels = use->run->labels.count};
+    *batch = (phl_label_batch){.use = use, .options = options, .n_labels = use->run->labels.count};
     int n_workers = phl_parallel_threads(use->threads);
     batch->workers = phl_alloc_zero((size_t)n_workers, sizeof *batch->workers, error);
     if (batch->workers == NULL) {
         return PHL_ERR_MEMORY;
     }
     for (; batch->n_workers < n_workers; batch->n_workers++) {
-        phl_batch_worker *worker = &batch->workers[batch->n_workers];
+        phl_label_batch_worker *worker = &batch->workers[batch->n_workers];
         worker->predictive = phl_alloc(batch->n_labels + 1, sizeof *worker->predictive, error);
         if (worker->predictive == NULL) {
             return PHL_ERR_MEMORY;
@@ -41,9 +41,9 @@ phl_status phl_batch_init(phl_batch *batch, const phl_use *use, const phl_label_
     return PHL_OK;
 }
 
-void phl_batch_clear(phl_batch *batch)
+void phl_label_batch_clear(phl_label_batch *batch)
 {
-    phl_batch_close(batch);
+    phl_label_batch_close(batch);
     for (int w = 0; w < batch->n_workers; w++) {
         phl_free(batch->workers[w].predictive);
         phl_free(batch->workers[w].states);
@@ -58,7 +58,7 @@ void phl_batch_clear(phl_batch *batch)
     phl_free(batch->entropy);
     phl_free(batch->best);
     phl_free(batch->drawn);
-    *batch = (phl_batch){0};
+    *batch = (phl_label_batch){0};
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -66,15 +66,15 @@ void phl_batch_clear(phl_batch *batch)
  * ------------------------------------------------------------------------------------------- */
 
 /* Passes of all models share what memory there is for them. */
-static phl_status open_session(const phl_batch *batch, const phl_batch_part *part,
+static phl_status open_session(const phl_label_batch *batch, const phl_label_batch_part *part,
                                const phl_forest *forest, phl_session **session, phl_error *error)
 {
     return phl_session_create(part->model, forest, batch->use->threads,
                               phl_session_memory() / batch->n_parts, session, error);
 }
 
-static phl_status open_part(const phl_batch *batch, const phl_portion *portion,
-                            phl_batch_part *part, phl_error *error)
+static phl_status open_part(const phl_label_batch *batch, const phl_use_portion *portion,
+                            phl_label_batch_part *part, phl_error *error)
 {
     const phl_label_options *options = batch->options;
     part->model = portion->model;
@@ -82,8 +82,8 @@ static phl_status open_part(const phl_batch *batch, const phl_portion *portion,
     part->first_ordinal = portion->first_ordinal;
     phl_status status = PHL_OK;
     if (options->hide > 0.0) {
-        status = phl_label_hide(portion->forest, options->hide, options->seed,
-                                portion->first_ordinal, &part->hidden, error);
+        status = phl_label_forest_hide(portion->forest, options->hide, options->seed,
+                                       portion->first_ordinal, &part->hidden, error);
         part->forest = part->hidden;
     }
     if (status == PHL_OK) {
@@ -104,7 +104,8 @@ static phl_status open_part(const phl_batch *batch, const phl_portion *portion,
     return part->views == NULL || part->shape_of_root == NULL ? PHL_ERR_MEMORY : PHL_OK;
 }
 
-phl_status phl_batch_open(phl_batch *batch, const phl_portions *portions, phl_error *error)
+phl_status phl_label_batch_open(phl_label_batch *batch, const phl_use_portions *portions,
+                                phl_error *error)
 {
     batch->n_shapes = batch->n_members = 0;
     batch->parts = phl_alloc_zero(portions->n, sizeof *batch->parts, error);
@@ -116,10 +117,10 @@ phl_status phl_batch_open(phl_batch *batch, const phl_portions *portions, phl_er
     return status;
 }
 
-void phl_batch_close(phl_batch *batch)
+void phl_label_batch_close(phl_label_batch *batch)
 {
     for (size_t i = 0; i < batch->n_parts; i++) {
-        phl_batch_part *part = &batch->parts[i];
+        phl_label_batch_part *part = &batch->parts[i];
         for (int w = 0; part->views != NULL && w < batch->n_workers; w++) {
             phl_tree_view_free(part->views[w][0]);
             phl_tree_view_free(part->views[w][1]);
@@ -141,9 +142,10 @@ void phl_batch_close(phl_batch *batch)
     batch->n_parts = 0;
 }
 
-bool phl_batch_is_impossible(const phl_batch *batch, const phl_portions *portions, size_t tree)
+bool phl_label_batch_is_impossible(const phl_label_batch *batch, const phl_use_portions *portions,
+                                   size_t tree)
 {
-    const phl_batch_part *part = &batch->parts[portions->of_tree[tree]];
+    const phl_label_batch_part *part = &batch->parts[portions->of_tree[tree]];
     const phl_session *session = part->session[0];
     size_t place = portions->place[tree];
     if (part->unknown[part->forest->tree_root[place]] == 0) {
@@ -157,9 +159,9 @@ bool phl_batch_is_impossible(const phl_batch *batch, const phl_portions *portion
     return true;
 }
 
-phl_status phl_batch_add_shapes(phl_batch *batch, size_t number, phl_error *error)
+phl_status phl_label_batch_add_shapes(phl_label_batch *batch, size_t number, phl_error *error)
 {
-    phl_batch_part *part = &batch->parts[number];
+    phl_label_batch_part *part = &batch->parts[number];
     if (part->session[1] != NULL) {
         return PHL_OK;
     }
@@ -185,10 +187,10 @@ static phl_status list(size_t **numbers, size_t *n, size_t *capacity, size_t num
 }
 
 /* Enter a tree's shape unless the batch has it. */
-static phl_status add_shape(phl_batch *batch, size_t number, size_t place, size_t *shape,
+static phl_status add_shape(phl_label_batch *batch, size_t number, size_t place, size_t *shape,
                             phl_error *error)
 {
-    phl_batch_part *part = &batch->parts[number];
+    phl_label_batch_part *part = &batch->parts[number];
     const phl_session *session = part->session[0];
     uint32_t root = session->prepared.roots.of_tree[place];
     if (part->shape_of_root[root] != 0) {
@@ -210,14 +212,14 @@ static phl_status add_shape(phl_batch *batch, size_t number, size_t place, size_
     if (status != PHL_OK) {
         return status;
     }
-    phl_batch_shape *made = &batch->shapes[batch->n_shapes];
+    phl_label_batch_shape *made = &batch->shapes[batch->n_shapes];
     double *weights = batch->weights + batch->n_weights;
-    *made = (phl_batch_shape){.part = number,
-                              .place = place,
-                              .n = (size_t)part->nodes[subtree],
-                              .n_rows = (size_t)part->unknown[subtree],
-                              .first_row = batch->n_rows,
-                              .first_weight = batch->n_weights};
+    *made = (phl_label_batch_shape){.part = number,
+                                    .place = place,
+                                    .n = (size_t)part->nodes[subtree],
+                                    .n_rows = (size_t)part->unknown[subtree],
+                                    .first_row = batch->n_rows,
+                                    .first_weight = batch->n_weights};
     made->possible = phl_session_weights(session, place, weights);
     if (!made->possible && made->n_rows > 0 &&
         !phl_session_weights(part->session[1], place, weights)) {
@@ -231,11 +233,11 @@ static phl_status add_shape(phl_batch *batch, size_t number, size_t place, size_
     return PHL_OK;
 }
 
-static phl_status add_member(phl_batch *batch, const phl_portions *portions, size_t tree,
+static phl_status add_member(phl_label_batch *batch, const phl_use_portions *portions, size_t tree,
                              phl_error *error)
 {
     size_t shape = 0, number = portions->of_tree[tree], place = portions->place[tree];
-    phl_batch_part *part = &batch->parts[number];
+    phl_label_batch_part *part = &batch->parts[number];
     phl_status status = add_shape(batch, number, place, &shape, error);
     if (status == PHL_OK) {
         status = phl_grow(&batch->members, &batch->member_capacity, batch->n_members + 1,
@@ -248,13 +250,13 @@ static phl_status add_member(phl_batch *batch, const phl_portions *portions, siz
     if (status != PHL_OK) {
         return status;
     }
-    phl_batch_member *made = &batch->members[batch->n_members++];
-    *made = (phl_batch_member){.tree = tree,
-                               .part = number,
-                               .place = place,
-                               .shape = shape,
-                               .first_drawn = batch->n_drawn,
-                               .pick = SIZE_MAX};
+    phl_label_batch_member *made = &batch->members[batch->n_members++];
+    *made = (phl_label_batch_member){.tree = tree,
+                                     .part = number,
+                                     .place = place,
+                                     .shape = shape,
+                                     .first_drawn = batch->n_drawn,
+                                     .pick = SIZE_MAX};
     if (!batch->options->no_draw && batch->shapes[shape].n_rows > 0) {
         batch->n_drawn += batch->shapes[shape].n;
         phl_rng_init(&made->rng, batch->options->seed, PHL_PURPOSE_LABELS, part->model->class_index,
@@ -267,7 +269,7 @@ static phl_status add_member(phl_batch *batch, const phl_portions *portions, siz
 }
 
 /* Room for the batch's rows, and the node of each. */
-static phl_status reserve_rows(phl_batch *batch, phl_error *error)
+static phl_status reserve_rows(phl_label_batch *batch, phl_error *error)
 {
     size_t rows = batch->n_rows, m = batch->n_labels;
     phl_status status =
@@ -316,12 +318,12 @@ static phl_status reserve_rows(phl_batch *batch, phl_error *error)
     return PHL_OK;
 }
 
-phl_status phl_batch_fill(phl_batch *batch, const phl_portions *portions, size_t tree, size_t *end,
-                          phl_error *error)
+phl_status phl_label_batch_fill(phl_label_batch *batch, const phl_use_portions *portions,
+                                size_t tree, size_t *end, phl_error *error)
 {
     for (size_t i = 0; i < batch->n_members; i++) {
-        const phl_batch_member *before = &batch->members[i];
-        phl_batch_part *part = &batch->parts[before->part];
+        const phl_label_batch_member *before = &batch->members[i];
+        phl_label_batch_part *part = &batch->parts[before->part];
         part->shape_of_root[part->session[0]->prepared.roots.of_tree[before->place]] = 0;
     }
     for (size_t i = 0; i < batch->n_parts; i++) {
@@ -343,8 +345,8 @@ phl_status phl_batch_fill(phl_batch *batch, const phl_portions *portions, size_t
  * ------------------------------------------------------------------------------------------- */
 
 struct pass {
-    phl_batch *batch;
-    phl_batch_part *part;
+    phl_label_batch *batch;
+    phl_label_batch_part *part;
     const phl_upward *upward;
     int side; /* of session[] */
     size_t draw;
@@ -353,9 +355,9 @@ struct pass {
 /* Add w_d p_d(x_u | known labels) to the rows of a shape. */
 static phl_status predict_shape(const struct pass *pass, size_t s, int number, phl_error *error)
 {
-    phl_batch *batch = pass->batch;
-    phl_batch_worker *worker = &batch->workers[number];
-    const phl_batch_shape *shape = &batch->shapes[s];
+    phl_label_batch *batch = pass->batch;
+    phl_label_batch_worker *worker = &batch->workers[number];
+    const phl_label_batch_shape *shape = &batch->shapes[s];
     double weight = batch->weights[shape->first_weight + pass->draw];
     bool mine = shape->possible == (pass->side == 0);
     if (!mine || shape->n_rows == 0 || !(weight > 0.0)) {
@@ -363,7 +365,7 @@ static phl_status predict_shape(const struct pass *pass, size_t s, int number, p
     }
     phl_tree_view **view = &pass->part->views[number][pass->side];
     bool possible = false;
-    phl_status status = phl_view_turn(view, pass->upward, error);
+    phl_status status = phl_session_turn_view(view, pass->upward, error);
     if (status == PHL_OK) {
         status = phl_tree_marginals(*view, shape->place, &possible, error);
     }
@@ -385,16 +387,16 @@ static phl_status predict_shape(const struct pass *pass, size_t s, int number, p
 
 static phl_status draw_member(const struct pass *pass, size_t i, int number, phl_error *error)
 {
-    phl_batch *batch = pass->batch;
-    phl_batch_worker *worker = &batch->workers[number];
-    phl_batch_member *member = &batch->members[i];
-    const phl_batch_shape *shape = &batch->shapes[member->shape];
+    phl_label_batch *batch = pass->batch;
+    phl_label_batch_worker *worker = &batch->workers[number];
+    phl_label_batch_member *member = &batch->members[i];
+    const phl_label_batch_shape *shape = &batch->shapes[member->shape];
     if (member->pick != pass->draw || shape->possible != (pass->side == 0)) {
         return PHL_OK;
     }
     phl_tree_view **view = &pass->part->views[number][pass->side];
     bool possible = false;
-    phl_status status = phl_view_turn(view, pass->upward, error);
+    phl_status status = phl_session_turn_view(view, pass->upward, error);
     if (status == PHL_OK) {
         status = phl_grow(&worker->states, &worker->states_capacity, shape->n,
                           sizeof *worker->states, error);
@@ -407,7 +409,8 @@ static phl_status draw_member(const struct pass *pass, size_t i, int number, phl
         return status;
     }
     PHL_CHECK_BUG(possible, error);
-    phl_emit_labels(*view, worker->states, &member->rng, batch->drawn + member->first_drawn);
+    phl_session_emit_labels(*view, worker->states, &member->rng,
+                            batch->drawn + member->first_drawn);
     return PHL_OK;
 }
 
@@ -417,7 +420,7 @@ static phl_status run_pass(size_t chunk, size_t begin, size_t end, int worker, v
 {
     (void)chunk;
     const struct pass *pass = context;
-    const phl_batch_part *part = pass->part;
+    const phl_label_batch_part *part = pass->part;
     phl_status status = PHL_OK;
     for (size_t i = begin; status == PHL_OK && i < end; i++) {
         status = i < part->n_shapes
@@ -434,10 +437,10 @@ static phl_status finish_shapes(size_t chunk, size_t begin, size_t end, int work
     (void)chunk;
     (void)worker;
     (void)error;
-    phl_batch *batch = context;
+    phl_label_batch *batch = context;
     size_t m = batch->n_labels;
     for (size_t s = begin; s < end; s++) {
-        const phl_batch_shape *shape = &batch->shapes[s];
+        const phl_label_batch_shape *shape = &batch->shapes[s];
         for (size_t row = shape->first_row; row < shape->first_row + shape->n_rows; row++) {
             double *p = batch->probability + row * m;
             double sum = phl_sum_chunk(p, m);
@@ -447,13 +450,13 @@ static phl_status finish_shapes(size_t chunk, size_t begin, size_t end, int work
                 best = p[i] > p[best] ? i : best;
             }
             batch->best[row] = m > 0 ? (int32_t)best : -1;
-            batch->entropy[row] = phl_entropy_bits(p, m);
+            batch->entropy[row] = phl_measures_entropy_bits(p, m);
         }
     }
     return PHL_OK;
 }
 
-static phl_status run_part(phl_batch *batch, phl_batch_part *part, phl_error *error)
+static phl_status run_part(phl_label_batch *batch, phl_label_batch_part *part, phl_error *error)
 {
     const phl_use *use = batch->use;
     size_t items = part->n_shapes + part->n_members;
@@ -471,7 +474,7 @@ static phl_status run_part(phl_batch *batch, phl_batch_part *part, phl_error *er
     return status;
 }
 
-phl_status phl_batch_run(phl_batch *batch, phl_error *error)
+phl_status phl_label_batch_run(phl_label_batch *batch, phl_error *error)
 {
     const phl_use *use = batch->use;
     phl_status status = PHL_OK;

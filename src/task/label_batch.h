@@ -11,33 +11,33 @@
 #include "task/use.h"
 
 /* A distinct tree of one model in the batch. */
-typedef struct phl_batch_shape {
+typedef struct phl_label_batch_shape {
     size_t part;
     size_t place;     /* its first tree in the part */
     size_t first_row; /* its rows, one a filled node, begin here */
     size_t n, n_rows;
     size_t first_weight; /* of the model's draws */
     bool possible;
-} phl_batch_shape;
+} phl_label_batch_shape;
 
 /* A tree of the batch. */
-typedef struct phl_batch_member {
+typedef struct phl_label_batch_member {
     size_t tree; /* in the block */
     size_t part, place, shape;
     size_t first_drawn; /* its n drawn labels begin here */
     size_t pick;        /* draw of the model; SIZE_MAX: nothing to draw */
     phl_rng rng;
-} phl_batch_member;
+} phl_label_batch_member;
 
 /* What one thread works with. */
-typedef struct phl_batch_worker {
+typedef struct phl_label_batch_worker {
     double *predictive; /* [M + 1] */
     uint32_t *states;
     size_t states_capacity;
-} phl_batch_worker;
+} phl_label_batch_worker;
 
 /* The trees of one model. */
-typedef struct phl_batch_part {
+typedef struct phl_label_batch_part {
     const phl_model *model;    /* borrowed, as are the forests */
     const phl_forest *forest;  /* what inference sees: labels to fill are unknown */
     size_t first_ordinal;      /* of its first tree */
@@ -50,19 +50,19 @@ typedef struct phl_batch_part {
     phl_tree_view *(*views)[2];     /* [workers] of the session, of the fallback */
     size_t *shapes_in, *members_in; /* of the batch */
     size_t n_shapes, n_members, shapes_capacity, members_capacity;
-} phl_batch_part;
+} phl_label_batch_part;
 
-typedef struct phl_batch {
+typedef struct phl_label_batch {
     const phl_use *use; /* borrowed */
     const phl_label_options *options;
     size_t n_labels; /* M */
-    phl_batch_part *parts;
+    phl_label_batch_part *parts;
     size_t n_parts;
-    phl_batch_worker *workers;
+    phl_label_batch_worker *workers;
     int n_workers;
 
-    phl_batch_shape *shapes;
-    phl_batch_member *members;
+    phl_label_batch_shape *shapes;
+    phl_label_batch_member *members;
     size_t n_shapes, n_members, n_rows, n_drawn, n_weights;
     double *weights;
     size_t *row_node;    /* [rows] node of each row */
@@ -73,28 +73,31 @@ typedef struct phl_batch {
     int32_t *drawn;
     size_t shape_capacity, member_capacity, weights_capacity, row_node_capacity,
         probability_capacity, unseen_capacity, entropy_capacity, best_capacity, drawn_capacity;
-} phl_batch;
+} phl_label_batch;
 
 /* For all blocks of a task. */
-phl_status phl_batch_init(phl_batch *batch, const phl_use *use, const phl_label_options *options,
-                          phl_error *error);
-void phl_batch_clear(phl_batch *batch);
+phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use,
+                                const phl_label_options *options, phl_error *error);
+void phl_label_batch_clear(phl_label_batch *batch);
 
-/* A block: hide labels, prepare its models.  phl_batch_close releases it, after a failure too. */
-phl_status phl_batch_open(phl_batch *batch, const phl_portions *portions, phl_error *error);
-void phl_batch_close(phl_batch *batch);
+/* A block: hide labels, prepare its models.  phl_label_batch_close releases it, after a failure
+ * too. */
+phl_status phl_label_batch_open(phl_label_batch *batch, const phl_use_portions *portions,
+                                phl_error *error);
+void phl_label_batch_close(phl_label_batch *batch);
 
 /* Has this tree of the block labels to fill, and what is known of it probability 0?  Then its part
  * needs shapes. */
-bool phl_batch_is_impossible(const phl_batch *batch, const phl_portions *portions, size_t tree);
+bool phl_label_batch_is_impossible(const phl_label_batch *batch, const phl_use_portions *portions,
+                                   size_t tree);
 /* A session on shapes only. */
-phl_status phl_batch_add_shapes(phl_batch *batch, size_t part, phl_error *error);
+phl_status phl_label_batch_add_shapes(phl_label_batch *batch, size_t part, phl_error *error);
 
 /* Take as many trees from `tree` on as a batch holds; *end is the first that is left out. */
-phl_status phl_batch_fill(phl_batch *batch, const phl_portions *portions, size_t tree, size_t *end,
-                          phl_error *error);
+phl_status phl_label_batch_fill(phl_label_batch *batch, const phl_use_portions *portions,
+                                size_t tree, size_t *end, phl_error *error);
 
 /* Predict and draw the labels of its trees. */
-phl_status phl_batch_run(phl_batch *batch, phl_error *error);
+phl_status phl_label_batch_run(phl_label_batch *batch, phl_error *error);
 
 #endif

@@ -1,9 +1,9 @@
 /* label_forest.c - forests before and after labelling: hiding labels, and filling them in. */
+#include "task/label_forest.h"
 #include "base/memory.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "model/purposes.h"
 #include "model/run.h"
-#include "task/label.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Hiding
@@ -23,8 +23,8 @@ static phl_status hide_some(phl_walk *walk, size_t tree, double hide, phl_rng *r
     return (phl_status)more;
 }
 
-phl_status phl_label_hide(const phl_forest *forest, double hide, uint64_t seed,
-                          size_t first_ordinal, phl_forest **hidden, phl_error *error)
+phl_status phl_label_forest_hide(const phl_forest *forest, double hide, uint64_t seed,
+                                 size_t first_ordinal, phl_forest **hidden, phl_error *error)
 {
     if (hide >= 1.0) {
         return phl_copy_trees(forest, NULL, phl_forest_trees(forest), PHL_COPY_SHAPES, hidden,
@@ -69,12 +69,13 @@ phl_status phl_label_hide(const phl_forest *forest, double hide, uint64_t seed,
  * Filling in
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_filling_begin(phl_filling *filling, const phl_run *run, const phl_forest *block,
-                             phl_error *error)
+phl_status phl_label_forest_begin(phl_label_forest *filling, const phl_run *run,
+                                  const phl_forest *block, phl_error *error)
 {
     const phl_alphabet *known = &run->labels;
     phl_alphabet names = {0};
-    *filling = (phl_filling){.of_run = phl_alloc(known->count, sizeof *filling->of_run, error)};
+    *filling =
+        (phl_label_forest){.of_run = phl_alloc(known->count, sizeof *filling->of_run, error)};
     phl_status status =
         filling->of_run == NULL ? PHL_ERR_MEMORY : phl_alphabet_copy(&block->labels, &names, error);
     for (size_t i = 0; status == PHL_OK && i < known->count; i++) {
@@ -88,8 +89,8 @@ phl_status phl_filling_begin(phl_filling *filling, const phl_run *run, const phl
     return status;
 }
 
-phl_status phl_filling_add(phl_filling *filling, size_t tree, const phl_labelled_tree *labelled,
-                           bool drawn, phl_error *error)
+phl_status phl_label_forest_add(phl_label_forest *filling, size_t tree,
+                                const phl_labelled_tree *labelled, bool drawn, phl_error *error)
 {
     const int32_t *chosen = drawn ? labelled->drawn : labelled->best;
     phl_status status =
@@ -104,15 +105,15 @@ phl_status phl_filling_add(phl_filling *filling, size_t tree, const phl_labelled
                             : status;
 }
 
-phl_status phl_filling_finish(phl_filling *filling, phl_forest **filled, phl_error *error)
+phl_status phl_label_forest_finish(phl_label_forest *filling, phl_forest **filled, phl_error *error)
 {
     return phl_copy_finish(&filling->copy, filled, error);
 }
 
-void phl_filling_clear(phl_filling *filling)
+void phl_label_forest_clear(phl_label_forest *filling)
 {
     phl_copy_clear(&filling->copy);
     phl_free(filling->of_run);
     phl_free(filling->labels);
-    *filling = (phl_filling){0};
+    *filling = (phl_label_forest){0};
 }

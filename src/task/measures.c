@@ -77,7 +77,7 @@ void phl_measures_merge(phl_measures *measures, const phl_measures *from)
     }
 }
 
-double phl_entropy_bits(const double *p, size_t n)
+double phl_measures_entropy_bits(const double *p, size_t n)
 {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -86,7 +86,7 @@ double phl_entropy_bits(const double *p, size_t n)
     return sum > 0.0 ? sum : 0.0;
 }
 
-double phl_entropy_bits_of_logs(const double *log_p, size_t n)
+double phl_measures_entropy_bits_of_logs(const double *log_p, size_t n)
 {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -156,7 +156,7 @@ static phl_status copy_names(const phl_alphabet *names, phl_evaluation *made, ph
     if (made->names == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (size_t i = 0; i < names->count; i++) { /* what is unseen has no name */
+    for (size_t i = 0; i < made->n_names && i < names->count; i++) { /* the unseen have no name */
         made->names[i] =
             phl_copy_text(phl_alphabet_name(names, i), phl_alphabet_length(names, i), error);
         if (made->names[i] == NULL) {

@@ -47,7 +47,7 @@ phl_status phl_measures_finish(phl_measures *measures, const phl_alphabet *names
                                phl_evaluation **evaluation, phl_error *error);
 
 /* Entropy in bits of probabilities that sum to 1; of logarithms of such. */
-double phl_entropy_bits(const double *p, size_t n);
-double phl_entropy_bits_of_logs(const double *log_p, size_t n);
+double phl_measures_entropy_bits(const double *p, size_t n);
+double phl_measures_entropy_bits_of_logs(const double *log_p, size_t n);
 
 #endif

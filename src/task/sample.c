@@ -1,7 +1,7 @@
 /* sample.c - trees drawn from a model: labels for given shapes, and whole trees.
  *
- * Whole trees are grown as shapes without labels first; then both kinds go the same way: a draw of
- * the model a tree, hidden states given the shape alone, labels from the states.
+ * Whole trees are grown as shapes without labels first; then both kinds go the same way: one draw
+ * of the model per tree, hidden states given the shape alone, labels from the states.
  */
 #include <math.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
         phl_rng rng;
         phl_rng_init(&rng, work->seed, PHL_PURPOSE_SAMPLE, work->model->class_index, 0,
                      work->first_ordinal + t);
-        status = phl_view_turn(&own->view, work->upward, error);
+        status = phl_session_turn_view(&own->view, work->upward, error);
         if (status == PHL_OK) {
             status = phl_grow(&own->states, &own->states_capacity, n, sizeof *own->states, error);
         }
@@ -90,7 +90,7 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
         }
         if (status == PHL_OK) {
             PHL_CHECK_BUG(possible, error);
-            phl_emit_labels(own->view, own->states, &rng, work->labels + work->first[t]);
+            phl_session_emit_labels(own->view, own->states, &rng, work->labels + work->first[t]);
         }
     }
     return status;
@@ -126,7 +126,7 @@ static phl_status sample_draw(struct labels *work, size_t draw, phl_error *error
 static phl_status prepare(struct labels *work, phl_error *error)
 {
     const phl_forest *shapes = work->shapes;
-    phl_status status = phl_prepare(work->model->run, shapes, &work->prepared, error);
+    phl_status status = phl_scores_prepare(work->model->run, shapes, &work->prepared, error);
     if (status == PHL_OK) {
         status = phl_forest_count_nodes(shapes, &work->nodes, &work->unknown, error);
     }
@@ -157,13 +157,13 @@ static void release_work(struct labels *work)
     phl_free(work->workers);
     phl_free(work->nodes);
     phl_free(work->unknown);
-    phl_prepared_clear(&work->prepared);
+    phl_scores_clear(&work->prepared);
 }
 
 /* Into work->labels; model, seed, shapes and the like are set.  clear_labels in any case. */
 static phl_status draw_labels(struct labels *work, phl_error *error)
 {
-    phl_status status = phl_check_draws(work->model, error);
+    phl_status status = phl_scores_check_draws(work->model, error);
     if (status == PHL_OK) {
         status = prepare(work, error);
     }
@@ -192,7 +192,7 @@ struct sampling {
 };
 
 /* The block with the labels drawn for each of its portions. */
-static phl_status give_relabelled(struct sampling *work, const phl_portions *portions,
+static phl_status give_relabelled(struct sampling *work, const phl_use_portions *portions,
                                   const struct labels *drawn, phl_error *error)
 {
     phl_forest *made = NULL;
@@ -215,13 +215,13 @@ static phl_status give_relabelled(struct sampling *work, const phl_portions *por
     return status;
 }
 
-static phl_status sample_portions(struct sampling *work, const phl_portions *portions,
+static phl_status sample_portions(struct sampling *work, const phl_use_portions *portions,
                                   phl_error *error)
 {
     struct labels *drawn = phl_alloc_zero(portions->n, sizeof *drawn, error);
     phl_status status = drawn == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < portions->n; i++) {
-        const phl_portion *portion = &portions->portions[i];
+        const phl_use_portion *portion = &portions->portions[i];
         phl_forest *bare = NULL;
         status = phl_copy_trees(portion->forest, NULL, phl_forest_trees(portion->forest),
                                 PHL_COPY_SHAPES, &bare, error);
@@ -250,15 +250,15 @@ static phl_status sample_shapes(struct sampling *work, phl_error *error)
     phl_status status = PHL_OK;
     while (status == PHL_OK && (status = phl_use_next(&work->use, error)) == PHL_OK &&
            work->use.block != NULL) {
-        phl_portions portions;
-        status = phl_portions_make(&work->use, &portions, error);
+        phl_use_portions portions;
+        status = phl_use_portions_make(&work->use, &portions, error);
         if (status == PHL_OK && portions.n_trees > 0) {
             status = sample_portions(work, &portions, error);
         }
         if (status == PHL_OK) {
-            status = phl_portions_finish(&work->use, &portions, error);
+            status = phl_use_portions_finish(&work->use, &portions, error);
         }
-        phl_portions_clear(&portions);
+        phl_use_portions_clear(&portions);
     }
     return status;
 }
@@ -458,7 +458,7 @@ static phl_status give_grown(struct sampling *work, const phl_model *model,
 
 static phl_status sample_model(struct sampling *work, const phl_model *model, phl_error *error)
 {
-    phl_status status = phl_check_draws(model, error);
+    phl_status status = phl_scores_check_draws(model, error);
     for (size_t tree = 0; status == PHL_OK && tree < work->options->trees;) {
         size_t first = tree;
         phl_forest *shapes = NULL;

@@ -50,7 +50,7 @@ struct scoring {
 static phl_status score_trees(const struct scoring *work, struct lot *lot, phl_error *error)
 {
     const phl_use *use = &work->use;
-    phl_status status = phl_prepare(use->run, lot->forest, &lot->prepared, error);
+    phl_status status = phl_scores_prepare(use->run, lot->forest, &lot->prepared, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -60,7 +60,7 @@ static phl_status score_trees(const struct scoring *work, struct lot *lot, phl_e
     if (lot->labels == NULL || (work->options->structure && lot->both == NULL)) {
         return PHL_ERR_MEMORY;
     }
-    return phl_average_scores(&lot->prepared, lot->models, lot->n_models, use->threads, use->cancel,
+    return phl_scores_average(&lot->prepared, lot->models, lot->n_models, use->threads, use->cancel,
                               use->context, lot->labels, lot->both, error);
 }
 
@@ -85,7 +85,7 @@ static void clear_lots(struct scoring *work)
         for (size_t m = 0; lot->sessions != NULL && m < lot->n_models; m++) {
             phl_session_free(lot->sessions[m]);
         }
-        phl_prepared_clear(&lot->prepared);
+        phl_scores_clear(&lot->prepared);
         phl_walk_free(lot->walk);
         phl_free(lot->sessions);
         phl_free(lot->labels);
@@ -214,8 +214,8 @@ static phl_status score_every(struct scoring *work, phl_error *error)
 
 static phl_status score_own(struct scoring *work, phl_error *error)
 {
-    phl_portions portions;
-    phl_status status = phl_portions_make(&work->use, &portions, error);
+    phl_use_portions portions;
+    phl_status status = phl_use_portions_make(&work->use, &portions, error);
     if (status == PHL_OK) {
         work->lots = phl_alloc_zero(portions.n, sizeof *work->lots, error);
         status = work->lots == NULL ? PHL_ERR_MEMORY : PHL_OK;
@@ -233,9 +233,9 @@ static phl_status score_own(struct scoring *work, phl_error *error)
         status = score_tree(work, &work->lots[portions.of_tree[t]], 0, t, portions.place[t], error);
     }
     if (status == PHL_OK) {
-        status = phl_portions_finish(&work->use, &portions, error);
+        status = phl_use_portions_finish(&work->use, &portions, error);
     }
-    phl_portions_clear(&portions);
+    phl_use_portions_clear(&portions);
     return status;
 }
 

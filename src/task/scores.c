@@ -15,7 +15,7 @@ static const size_t SMALL_WORK = 5000;
  * Distinct roots, and a forest made ready
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_roots_init(const phl_forest *forest, phl_roots *roots, phl_error *error)
+phl_status phl_scores_roots_init(const phl_forest *forest, phl_roots *roots, phl_error *error)
 {
     memset(roots, 0, sizeof *roots);
     uint32_t *number = phl_alloc(forest->n_subtrees, sizeof *number, error);
@@ -23,7 +23,7 @@ phl_status phl_roots_init(const phl_forest *forest, phl_roots *roots, phl_error 
     roots->tree = phl_alloc(forest->n_trees, sizeof *roots->tree, error);
     if (number == NULL || roots->of_tree == NULL || roots->tree == NULL) {
         phl_free(number);
-        phl_roots_clear(roots);
+        phl_scores_roots_clear(roots);
         return PHL_ERR_MEMORY;
     }
     for (size_t s = 0; s < forest->n_subtrees; s++) {
@@ -41,15 +41,15 @@ phl_status phl_roots_init(const phl_forest *forest, phl_roots *roots, phl_error 
     return PHL_OK;
 }
 
-void phl_roots_clear(phl_roots *roots)
+void phl_scores_roots_clear(phl_roots *roots)
 {
     phl_free(roots->of_tree);
     phl_free(roots->tree);
     memset(roots, 0, sizeof *roots);
 }
 
-phl_status phl_prepare(const phl_run *run, const phl_forest *forest, phl_prepared *prepared,
-                       phl_error *error)
+phl_status phl_scores_prepare(const phl_run *run, const phl_forest *forest, phl_prepared *prepared,
+                              phl_error *error)
 {
     memset(prepared, 0, sizeof *prepared);
     prepared->forest = forest;
@@ -60,23 +60,23 @@ phl_status phl_prepare(const phl_run *run, const phl_forest *forest, phl_prepare
         status = phl_index_map_labels(forest, &run->labels, &prepared->label_row, error);
     }
     if (status == PHL_OK) {
-        status = phl_roots_init(forest, &prepared->roots, error);
+        status = phl_scores_roots_init(forest, &prepared->roots, error);
     }
     if (status != PHL_OK) {
-        phl_prepared_clear(prepared);
+        phl_scores_clear(prepared);
     }
     return status;
 }
 
-void phl_prepared_clear(phl_prepared *prepared)
+void phl_scores_clear(phl_prepared *prepared)
 {
     phl_index_free(prepared->index);
     phl_free(prepared->label_row);
-    phl_roots_clear(&prepared->roots);
+    phl_scores_roots_clear(&prepared->roots);
     memset(prepared, 0, sizeof *prepared);
 }
 
-phl_status phl_check_draws(const phl_model *model, phl_error *error)
+phl_status phl_scores_check_draws(const phl_model *model, phl_error *error)
 {
     if (model->n_draws > 0) {
         return PHL_OK;
@@ -118,8 +118,8 @@ static void add_sums(const phl_prepared *prepared, const phl_sums *sums, size_t 
     }
 }
 
-void phl_root_scores(const phl_prepared *prepared, const phl_upward *upward, phl_sums *sums,
-                     double *labels, double *both)
+void phl_scores_of_roots(const phl_prepared *prepared, const phl_upward *upward, phl_sums *sums,
+                         double *labels, double *both)
 {
     start_scores(prepared, upward, false, labels);
     start_scores(prepared, upward, true, both);
@@ -132,7 +132,7 @@ void phl_root_scores(const phl_prepared *prepared, const phl_upward *upward, phl
 }
 
 /* For some of the n at a time. */
-void phl_average_draws(const double *scores, size_t draws, size_t n, double *out)
+void phl_scores_average_draws(const double *scores, size_t draws, size_t n, double *out)
 {
     enum { SOME = 128 };
     double top[SOME], total[SOME], work[SOME], log_draws = log((double)draws);
@@ -281,10 +281,10 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
     for (size_t m = 0; status == PHL_OK && m < group->n_models; m++) {
         size_t first = group->first_job[m] * n_roots, draws = group->models[m].n_draws;
         if (labels != NULL) {
-            phl_average_draws(group->labels + first, draws, n_roots, labels + m * n_roots);
+            phl_scores_average_draws(group->labels + first, draws, n_roots, labels + m * n_roots);
         }
         if (both != NULL) {
-            phl_average_draws(group->both + first, draws, n_roots, both + m * n_roots);
+            phl_scores_average_draws(group->both + first, draws, n_roots, both + m * n_roots);
         }
     }
     phl_free(group->labels);
@@ -292,7 +292,7 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
     return status;
 }
 
-phl_status phl_average_scores(const phl_prepared *prepared, const phl_model *models,
+phl_status phl_scores_average(const phl_prepared *prepared, const phl_model *models,
                               size_t n_models, int threads, phl_cancel_fn cancel, void *context,
                               double *labels, double *both, phl_error *error)
 {
@@ -309,7 +309,7 @@ phl_status phl_average_scores(const phl_prepared *prepared, const phl_model *mod
     struct worker *worker = phl_alloc_zero(workers, sizeof *worker, error);
     phl_status status = first_job == NULL || worker == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t m = 0; status == PHL_OK && m < n_models; m++) {
-        status = phl_check_draws(&models[m], error);
+        status = phl_scores_check_draws(&models[m], error);
     }
     /* Whole models until every thread has a batch: so memory does not grow with classes x draws. */
     for (size_t m = 0; status == PHL_OK && m < n_models;) {

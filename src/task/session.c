@@ -51,8 +51,8 @@ static phl_status run_passes(phl_session *session, uint64_t bytes, phl_error *er
         phl_upward *upward = NULL;
         status = run_pass(session, d, &upward, error);
         if (status == PHL_OK) {
-            phl_root_scores(&session->prepared, upward, sums, session->labels + d * n_roots,
-                            session->both + d * n_roots);
+            phl_scores_of_roots(&session->prepared, upward, sums, session->labels + d * n_roots,
+                                session->both + d * n_roots);
         }
         if (status == PHL_OK && (d == 0 || phl_upward_bytes(upward) <= bytes - used)) {
             used +=
@@ -69,7 +69,7 @@ static phl_status run_passes(phl_session *session, uint64_t bytes, phl_error *er
 phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
                               uint64_t bytes, phl_session **session, phl_error *error)
 {
-    phl_status status = phl_check_draws(model, error);
+    phl_status status = phl_scores_check_draws(model, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -80,7 +80,7 @@ phl_status phl_session_create(const phl_model *model, const phl_forest *forest, 
     made->model = model;
     made->threads = threads;
     made->n_draws = model->n_draws;
-    status = phl_prepare(model->run, forest, &made->prepared, error);
+    status = phl_scores_prepare(model->run, forest, &made->prepared, error);
     if (status == PHL_OK) {
         size_t scores = made->n_draws * made->prepared.roots.n;
         made->labels = phl_alloc(scores, sizeof *made->labels, error);
@@ -96,8 +96,8 @@ phl_status phl_session_create(const phl_model *model, const phl_forest *forest, 
     }
     if (status == PHL_OK) {
         size_t n_roots = made->prepared.roots.n;
-        phl_average_draws(made->labels, made->n_draws, n_roots, made->average_labels);
-        phl_average_draws(made->both, made->n_draws, n_roots, made->average_both);
+        phl_scores_average_draws(made->labels, made->n_draws, n_roots, made->average_labels);
+        phl_scores_average_draws(made->both, made->n_draws, n_roots, made->average_both);
     }
     if (status != PHL_OK) {
         phl_session_free(made);
@@ -123,7 +123,7 @@ void phl_session_free(phl_session *session)
     phl_free(session->average_labels);
     phl_free(session->average_both);
     phl_free(session->work);
-    phl_prepared_clear(&session->prepared);
+    phl_scores_clear(&session->prepared);
     phl_free(session);
 }
 
@@ -151,7 +151,7 @@ phl_status phl_session_upward(phl_session *session, size_t draw, const phl_upwar
     return PHL_OK;
 }
 
-phl_status phl_view_turn(phl_tree_view **view, const phl_upward *upward, phl_error *error)
+phl_status phl_session_turn_view(phl_tree_view **view, const phl_upward *upward, phl_error *error)
 {
     if (*view == NULL) {
         return phl_tree_view_create(upward, view, error);
@@ -169,7 +169,7 @@ static phl_status view_tree(phl_session *session, size_t draw, size_t tree, bool
     const phl_upward *upward = NULL;
     phl_status status = phl_session_upward(session, draw, &upward, error);
     if (status == PHL_OK) {
-        status = phl_view_turn(&session->view, upward, error);
+        status = phl_session_turn_view(&session->view, upward, error);
     }
     return status == PHL_OK ? phl_tree_marginals(session->view, tree, possible, error) : status;
 }
@@ -367,8 +367,8 @@ static int32_t emit_label(const phl_params *params, uint32_t state, phl_rng *rng
     return last;
 }
 
-void phl_emit_labels(const phl_tree_view *view, const uint32_t *states, phl_rng *rng,
-                     int32_t *labels)
+void phl_session_emit_labels(const phl_tree_view *view, const uint32_t *states, phl_rng *rng,
+                             int32_t *labels)
 {
     const phl_upward *upward = view->upward;
     const phl_params *params = upward->params;

@@ -1,9 +1,9 @@
 /* session.h - a forest prepared for one model, to ask about its trees one by one.
  *
- * Upward passes take most memory: n x C numbers and more a draw.  They are kept as long as they fit
- * the bytes given (the first always is); a pass that did not fit is run again
- * when it is asked for and then stays until another such one is.  Results do not depend on which
- * passes are kept.  Loops over many trees should therefore have the draws outermost.
+ * Upward passes take most memory: n x C numbers and more per draw.  They are kept as long as they
+ * fit the bytes given (the first always is); a pass that did not fit is run again when it is asked
+ * for and then stays until another such one is.  Results do not depend on which passes are kept.
+ * Loops over many trees should therefore have the draws outermost.
  */
 #ifndef PHL_TASK_SESSION_H
 #define PHL_TASK_SESSION_H
@@ -66,12 +66,12 @@ bool phl_session_weights(const phl_session *session, size_t tree, double *weight
 
 /* A work space of upward passes of this session: *view is made if NULL, and turned to `upward`.
  * For marginals and draws of states only. */
-phl_status phl_view_turn(phl_tree_view **view, const phl_upward *upward, phl_error *error);
+phl_status phl_session_turn_view(phl_tree_view **view, const phl_upward *upward, phl_error *error);
 
 /* Draw labels [n] of a tree from b of the states given: where the forest knows the label it is
  * repeated as a row of the model (-1: unseen); elsewhere one of the M labels, -1 if a state emits
  * none of them.  After phl_tree_draw_states of that tree in `view`. */
-void phl_emit_labels(const phl_tree_view *view, const uint32_t *states, phl_rng *rng,
-                     int32_t *labels);
+void phl_session_emit_labels(const phl_tree_view *view, const uint32_t *states, phl_rng *rng,
+                             int32_t *labels);
 
 #endif

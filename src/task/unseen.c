@@ -73,7 +73,7 @@ bool phl_unseen_note(const phl_unseen *unseen, phl_error *note)
         note, PHL_OK, NULL, "%s label%s (%s node%s) never seen in training, such as '%s'",
         phl_text_grouped(unseen->names.count, labels), unseen->names.count == 1 ? "" : "s",
         phl_text_grouped(unseen->nodes, nodes), unseen->nodes == 1 ? "" : "s",
-        phl_excerpt(phl_alphabet_name(&unseen->names, number),
-                    phl_alphabet_length(&unseen->names, number), example));
+        phl_text_excerpt(phl_alphabet_name(&unseen->names, number),
+                         phl_alphabet_length(&unseen->names, number), example));
     return true;
 }

@@ -135,8 +135,8 @@ static const char *list_classes(const phl_run *run, char *out)
     out[0] = '\0';
     for (size_t i = 0; i < run->n_models; i++) {
         char name[PHL_EXCERPT_SIZE];
-        phl_excerpt(phl_alphabet_name(&run->classes, i), phl_alphabet_length(&run->classes, i),
-                    name);
+        phl_text_excerpt(phl_alphabet_name(&run->classes, i), phl_alphabet_length(&run->classes, i),
+                         name);
         size_t length = strlen(name);
         if (used + length + 8 > NAMES_SIZE) {
             strcpy(out + used, ", ...");
@@ -155,7 +155,7 @@ static const char *list_classes(const phl_run *run, char *out)
 phl_status phl_use_find_class(const phl_run *run, const char *name, size_t *model, phl_error *error)
 {
     char names[NAMES_SIZE], shown[PHL_EXCERPT_SIZE];
-    phl_excerpt(name, strlen(name), shown);
+    phl_text_excerpt(name, strlen(name), shown);
     if (!run->per_class) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "the run was not trained per class: it has one model for all trees, none "
@@ -192,7 +192,7 @@ static phl_status no_model(const phl_use *use, size_t tree, phl_error *error)
                             where);
     }
     return phl_raise_at(error, PHL_ERR_CLASS, position, remedy, "%sclass '%s' was never trained",
-                        where, phl_excerpt(name, strlen(name), shown));
+                        where, phl_text_excerpt(name, strlen(name), shown));
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ static size_t model_of_tree(const phl_use *use, const size_t *model_of, size_t t
 
 /* Deal the trees; `portion_of` [models] has room for the portion of each. */
 static phl_status deal(const phl_use *use, const size_t *model_of, size_t *portion_of,
-                       phl_portions *made, phl_error *error)
+                       phl_use_portions *made, phl_error *error)
 {
     const phl_run *run = use->run;
     size_t *count = phl_alloc_zero(run->n_models, sizeof *count, error);
@@ -246,7 +246,7 @@ static phl_status deal(const phl_use *use, const size_t *model_of, size_t *porti
             continue;
         }
         portion_of[m] = made->n;
-        phl_portion *portion = &made->portions[made->n++];
+        phl_use_portion *portion = &made->portions[made->n++];
         portion->model = &run->models[m];
         portion->first_ordinal = use->ordinal[m];
         portion->trees = phl_alloc(count[m], sizeof *portion->trees, error);
@@ -254,7 +254,7 @@ static phl_status deal(const phl_use *use, const size_t *model_of, size_t *porti
     }
     for (size_t t = 0; status == PHL_OK && t < made->n_trees; t++) {
         made->of_tree[t] = portion_of[model_of_tree(use, model_of, t)];
-        phl_portion *portion = &made->portions[made->of_tree[t]];
+        phl_use_portion *portion = &made->portions[made->of_tree[t]];
         made->place[t] = portion->n;
         portion->trees[portion->n++] = t;
     }
@@ -262,7 +262,7 @@ static phl_status deal(const phl_use *use, const size_t *model_of, size_t *porti
     return status;
 }
 
-phl_status phl_portions_make(const phl_use *use, phl_portions *portions, phl_error *error)
+phl_status phl_use_portions_make(const phl_use *use, phl_use_portions *portions, phl_error *error)
 {
     size_t n_trees = use->block->n_trees, n_models = use->run->n_models;
     memset(portions, 0, sizeof *portions);
@@ -278,7 +278,7 @@ phl_status phl_portions_make(const phl_use *use, phl_portions *portions, phl_err
         status = deal(use, model_of, portion_of, portions, error);
     }
     for (size_t i = 0; status == PHL_OK && i < portions->n; i++) {
-        phl_portion *portion = &portions->portions[i];
+        phl_use_portion *portion = &portions->portions[i];
         portion->forest = use->block;
         if (portion->n < n_trees) {
             status =
@@ -291,7 +291,7 @@ phl_status phl_portions_make(const phl_use *use, phl_portions *portions, phl_err
     return status;
 }
 
-phl_status phl_portions_finish(phl_use *use, const phl_portions *portions, phl_error *error)
+phl_status phl_use_portions_finish(phl_use *use, const phl_use_portions *portions, phl_error *error)
 {
     for (size_t i = 0; i < portions->n; i++) {
         use->ordinal[portions->portions[i].model->class_index] += portions->portions[i].n;
@@ -300,7 +300,7 @@ phl_status phl_portions_finish(phl_use *use, const phl_portions *portions, phl_e
                                                    : PHL_OK;
 }
 
-void phl_portions_clear(phl_portions *portions)
+void phl_use_portions_clear(phl_use_portions *portions)
 {
     for (size_t i = 0; portions->portions != NULL && i < portions->n; i++) {
         phl_free(portions->portions[i].trees);

@@ -65,27 +65,28 @@ phl_status phl_use_check_cancel(const phl_use *use, phl_error *error);
 /* ---- The trees of a block by model ----------------------------------------------------------- */
 
 /* The trees of one model. */
-typedef struct phl_portion {
+typedef struct phl_use_portion {
     const phl_model *model;
     size_t n, *trees;         /* numbers in the block, ascending */
     const phl_forest *forest; /* these trees alone; the block if it holds no others */
     phl_forest *own;          /* the same if it was made for the portion, else NULL */
     size_t first_ordinal;
-} phl_portion;
+} phl_use_portion;
 
-typedef struct phl_portions {
+typedef struct phl_use_portions {
     size_t n_trees; /* of the block; fewer when a tree has no model: those before it */
     size_t n;
-    phl_portion *portions; /* in the order of models */
-    size_t *of_tree;       /* [n_trees] portion */
-    size_t *place;         /* [n_trees] number in it */
-} phl_portions;
+    phl_use_portion *portions; /* in the order of models */
+    size_t *of_tree;           /* [n_trees] portion */
+    size_t *place;             /* [n_trees] number in it */
+} phl_use_portions;
 
 /* Of the block at hand; clear in any case. */
-phl_status phl_portions_make(const phl_use *use, phl_portions *portions, phl_error *error);
+phl_status phl_use_portions_make(const phl_use *use, phl_use_portions *portions, phl_error *error);
 /* Once these trees were handled: they count, and the tree that has no model is an error. */
-phl_status phl_portions_finish(phl_use *use, const phl_portions *portions, phl_error *error);
-void phl_portions_clear(phl_portions *portions);
+phl_status phl_use_portions_finish(phl_use *use, const phl_use_portions *portions,
+                                   phl_error *error);
+void phl_use_portions_clear(phl_use_portions *portions);
 
 /* What is given to a callback about a tree of the block. */
 phl_tree_at phl_use_at(const phl_use *use, size_t tree, size_t model);

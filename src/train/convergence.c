@@ -1,4 +1,4 @@
-/* diagnostics.c - R-hat, effective sample sizes, standard errors of chains; see diagnostics.h.
+/* convergence.c - R-hat, effective sample sizes, standard errors of chains; see convergence.h.
  *
  * Contents: normal quantiles, sorting and ranks, halves, R-hat, effective sample size, all of
  * it.
@@ -174,7 +174,7 @@ static double variance(const double *values, size_t n, double *mean)
 
 /* ---- R-hat ---- */
 
-/* .rhat() of chains that are halved and normalised already; `means` has room for one a chain. */
+/* .rhat() of chains that are halved and normalised already; `means` has room for one per chain. */
 static double rhat_of_halves(const halves *h, double *means)
 {
     if (h->n < 2 || is_constant(h->values, h->chains * h->n)) {

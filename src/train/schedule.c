@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Draws of soft clustering come from a second stage.  It begins behind the iterations first asked
+/* Draws of soft clustering come from a second stage.  It begins after the iterations first asked
  * for, is as long as what follows the warm-up of the first stage, and has a warm-up of half of
  * that; extensions of the run make the second stage longer. */
 phl_schedule phl_schedule_make(const phl_train_options *options, const size_t *earlier,

@@ -12,7 +12,7 @@ typedef struct phl_schedule {
     double anneal_start;   /* T0 */
     uint64_t anneal_end;   /* m0 */
     uint64_t soften;       /* the soft stage begins there; UINT64_MAX: never */
-    uint64_t warm;         /* draws count behind it, at temperature 1 */
+    uint64_t warm;         /* draws count after it, at temperature 1 */
     uint64_t total;        /* iterations of the chain */
     uint64_t shift;        /* of these, beyond those asked for: the soft stage's */
     uint64_t keep;         /* draws kept between warm-up and end, and of every extension */

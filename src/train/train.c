@@ -12,8 +12,8 @@
 #include "train/training.h"
 
 /* Weights multiply counts of nodes and log-likelihoods, and flow downwards divided by small norms
- * (PHL_FLOW_MAX, model/kernel.h): far below the largest double all these stay finite.  They multiply
- * probabilities, too: far above the smallest double these keep their digits. */
+ * (PHL_FLOW_MAX, model/kernel.h): far below the largest double all these stay finite.  They
+ * multiply probabilities, too: far above the smallest double these keep their digits. */
 static phl_status check_weights(const phl_forest *forest, phl_error *error)
 {
     double *times = NULL, nodes = 0.0;

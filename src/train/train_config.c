@@ -32,14 +32,14 @@ typedef struct field {
 #member, type, offsetof(phl_train_options, member)                                         \
     }
 
-/* In the order in which they are written, behind those of every run. */
+/* In the order in which they are written, after those of every run. */
 static const field em_fields[] = {
     FIELD(SIZE, restarts),
     FIELD(REAL, tolerance),
     FIELD(REAL, smoothing),
     FIELD(REAL, gamma),
 };
-/* Behind the sampler and the clustering, before and behind the annealing. */
+/* After the sampler and the clustering, before and after the annealing. */
 static const field chain_fields[] = {
     FIELD(SIZE, warmup),
     FIELD(SIZE, chains),
@@ -385,7 +385,7 @@ struct lists {
     size_t n_earlier;
 };
 
-/* "k" becomes the sizes, "earlier" is ascending, behind the warm-up and below the iterations. */
+/* "k" becomes the sizes, "earlier" is ascending, after the warm-up and below the iterations. */
 static phl_status get_lists(struct reader *reader, phl_train_options *options, struct lists *lists,
                             phl_error *error)
 {

@@ -1,7 +1,7 @@
 /* train_progress.c - what a task tells while it is at work: its trace, and R-hat of the chains of
  * its class so far, which is computed from the traces alone and changes nothing of what is sampled.
  *
- * The log-joint behind the warm-up is compared as `phloem diagnose` does it, over chains that have
+ * The log-joint after the warm-up is compared as `phloem diagnose` does it, over chains that have
  * at least half as many such iterations as the longest, cut to the shortest of these.  Of several
  * chains two must have got that far; a chain that is the only one asked for is compared with
  * itself, its first half with its second.
@@ -38,7 +38,7 @@ static size_t count_draws(const phl_train_task *task, const phl_schedule *schedu
     return draws;
 }
 
-/* The first n log-joints behind the warm-up. */
+/* The first n log-joints after the warm-up. */
 static void copy_draws(const phl_train_task *task, const phl_schedule *schedule, size_t n,
                        double *draws)
 {
@@ -49,8 +49,8 @@ static void copy_draws(const phl_train_task *task, const phl_schedule *schedule,
     }
 }
 
-/* `length` has room for one number a chain.  NaN: unknown, or no memory for it, which is no reason
- * to end a training. */
+/* `length` has room for one number per chain.  NaN: unknown, or no memory for it, which is no
+ * reason to end a training. */
 static double measure(const phl_train_task *chains, size_t n_chains, const phl_schedule *schedule,
                       size_t *length)
 {

@@ -2,7 +2,7 @@
  * train_gibbs.c, train_memory.c; and how whoever wants to keep what a training reached (store/)
  * takes part in it.
  *
- * A training is a list of tasks, one a class and chain (or restart).  Tasks are independent and
+ * A training is a list of tasks, one per class and chain (or restart).  Tasks are independent and
  * each runs in one fixed order, so the result does not depend on the number of threads.
  */
 #ifndef PHL_TRAIN_TRAINING_H

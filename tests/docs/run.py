@@ -4,7 +4,7 @@
 Every fenced block marked `console` in README.md, docs/*.md and examples/*.md is run: a line
 "$ command" (with "\\" at its end it goes on in the next line), then its output, exactly, standard
 error included.  A line "..." in the expected output stands for any number of lines.  The blocks of
-one file run in order in one folder that is empty at first.  A block of another kind directly behind
+one file run in order in one folder that is empty at first.  A block of another kind directly after
 a line <!-- file: NAME --> is saved there under that name; a line <!-- use: NAME --> copies the file NAME,
 which lies beside the page, into the folder.  A command must end with exit code 0; where another is
 meant, write `command || echo "exit $?"`.

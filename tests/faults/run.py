@@ -2,12 +2,12 @@
 """tests/faults/run.py SOURCE [NAME ...] - faults planted in the blocked sampler; each must be caught.
 
 SOURCE is the root of the source tree; how the tests of the sampler (TESTS) are compiled and linked is
-taken from a configured meson folder, SOURCE/build or the one behind --build.  For every fault src/ is
+taken from a configured meson folder, SOURCE/build or the one after --build.  For every fault src/ is
 copied to a temporary folder, the fault is planted there by replacing a piece of text (which must be
 found exactly once), the tests are built against it and run, and at least one must fail.  A run without
 any fault must pass.  Names choose faults.  TAP on standard output, then a table.  $JOBS faults are
 tried at once (default: all cores); CFLAGS=-DWORLDS=7500 makes the invariance test a quarter as long,
-and weaker; FIRST=1 leaves out the tests behind the first one that catches a fault.  `--fit` only
+and weaker; FIRST=1 leaves out the tests after the first one that catches a fault.  `--fit` only
 checks that all texts are found.
 """
 import concurrent.futures
@@ -175,7 +175,7 @@ FAULTS = [
     ("cells drawn from the core of another iteration",
      ("gibbs/cell_draw.c", "memset(cell_draw->set_place, 0, cell_draw->n_sets * c *",
       "memset(cell_draw->set_place, 0, cell_draw->n_sets * (c - 1) *")),
-    ("a block drawn by the target of the slot behind it",
+    ("a block drawn by the target of the slot after it",
      ("gibbs/cell_draw.h", "*target /= m[z];", "")),
     ("twins of any label",
      ("model/twins.c", "bool same = label[first[group]] == label[s];", "bool same = true; (void)label;"),

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/read.h"
+#include "format/block_reader.h"
 #include "fuzz.h"
 
 #ifndef FUZZ_FORMAT
@@ -100,17 +100,17 @@ static void check_round_trip(const phl_forest *forest, phl_format format,
 static void check_blocks(const uint8_t *data, size_t size, const phl_read_options *options,
                          const phl_forest *whole, const phl_error *failure)
 {
-    phl_forest_reader *reader = NULL;
+    phl_block_reader *reader = NULL;
     phl_builder *builder = NULL;
     phl_forest *sum = NULL, *block = NULL;
     phl_error error = {0};
     size_t few = 1 + size % 3;
     must(phl_builder_create(NULL, &builder, &error) == PHL_OK &&
              phl_builder_finish(builder, &sum, &error) == PHL_OK &&
-             phl_forest_reader_create_memory(data, size, NAME, options, &reader, &error) == PHL_OK,
+             phl_block_reader_create_memory(data, size, NAME, options, &reader, &error) == PHL_OK,
          "blocks", &error);
     phl_status status;
-    while ((status = phl_forest_reader_next(reader, few, 0, &block, &error)) == PHL_OK && block) {
+    while ((status = phl_block_reader_next(reader, few, 0, &block, &error)) == PHL_OK && block) {
         const phl_forest *both[2] = {sum, block};
         phl_forest *joined = NULL;
         must(phl_forest_trees(block) > 0 && phl_forest_trees(block) <= few, "a wrong block", NULL);
@@ -132,7 +132,7 @@ static void check_blocks(const uint8_t *data, size_t size, const phl_read_option
     }
     phl_forest_free(sum);
     phl_builder_free(builder);
-    phl_forest_reader_free(reader);
+    phl_block_reader_free(reader);
 }
 
 /* Nodes met on a walk are those that multiplicities count. */

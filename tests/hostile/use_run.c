@@ -223,7 +223,7 @@ bool use_run_fit(const char *path)
     phl_error error = {0};
     phl_status status = phl_database_open(path, &database, &error);
     if (status == PHL_OK) {
-        status = phl_forest_load(&database, &forest, &error);
+        status = phl_forest_store_load(&database, &forest, &error);
     }
     phl_database_close(&database);
     if (status != PHL_OK || forest == NULL) {

@@ -2,13 +2,13 @@
  *
  *   dump_inference SEED MODELS
  *
- * One JSON object a line and model:
+ * One JSON object per line and model:
  *   number, kind, rows (style of the tables), shared
  *   model     as `phloem show --json` prints it
  *   tables    its draw once more, every number with 17 digits
  *   trees     in the flat json format
  *   inside    how many of the trees, the first ones, have no slot beyond L
- *   results   one a tree: log_likelihood, log_shape, possible and, if so, marginals [n][C],
+ *   results   one per tree: log_likelihood, log_shape, possible and, if so, marginals [n][C],
  *             predictive [n][M + 1], pairs [n - 1][C][C] (from node 1 on), states [n], log_joint
  *   weights   of the trees in counts
  *   counts    expected counts, laid out as a draw of the model; shape_prior and root_kind are those
@@ -16,7 +16,7 @@
  * all labels draws     {tree, counts: [[states...], count]...} or null -Infinity and NaN are
  * written as Python's json reads them.
  *
- * The shapes with slots up to L follow each other in a cycle, one a kind and L, so that all occur
+ * The shapes with slots up to L follow each other in a cycle, one per kind and L, so that all occur
  * about equally often; run_enumeration.py counts them.
  */
 #include <inttypes.h>

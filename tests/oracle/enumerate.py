@@ -2,7 +2,7 @@
 """enumerate.py MODEL.json TREES.jsonl - exact answers by listing every hidden configuration.
 
 MODEL.json is the output of `phloem show --json` (the first draw of the first class is used), TREES.jsonl
-holds trees in the flat json format.  Prints one object a tree.
+holds trees in the flat json format.  Prints one object per tree.
 
 Written from the definitions of docs/design.md alone, without a look at the library and without any of
 its recursions, so that a mistake there is not repeated here.  A tree is a list of nodes; a node's state

@@ -2,7 +2,7 @@
 """score.py MODEL.json TREES.jsonl [--class NAME] [--structure] - log-likelihoods of trees of any size.
 
 MODEL.json is the output of `phloem show --json` (the first draw is used), TREES.jsonl holds trees in the
-flat json format (`phloem convert --to json`).  Prints a header and one line a tree and class: tree number, class,
+flat json format (`phloem convert --to json`).  Prints a header and one line per tree and class: tree number, class,
 log-likelihood; with the shape term if --structure.  --class scores one class only.
 
 Independent of the library, in plain Python: sums over the states of one node at a time, from the last

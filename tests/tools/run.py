@@ -19,18 +19,19 @@ SETUP = os.path.join(ROOT, "tools", "setup")
 
 # A small project without fault; each case adds or replaces one file.
 SOUND = {
-    "include/phloem.h": "#include <stddef.h>\nint phl_version(void);\nvoid *phl_get(size_t n);\n",
+    "include/phloem.h": "#include <stddef.h>\nint phl_forest_size(void);\n"
+                        "void *phl_memory_get(size_t n);\n",
     "src/base/memory.h": '#include "phloem.h"\n',
     "src/base/memory.c": '#include "base/memory.h"\n#include <stdlib.h>\n'
-                         "void *phl_get(size_t n)\n{\n    return malloc(n);\n}\n",
+                         "void *phl_memory_get(size_t n)\n{\n    return malloc(n);\n}\n",
     "src/forest/forest.h": '#include "base/memory.h"\n',
     "src/forest/forest.c": '#include "forest/forest.h"\n#include <string.h>\n'
                            "static const char *const names[] = {\"a\", \"b\"};\n"
-                           "int phl_version(void)\n{\n    return (int)strlen(names[0]);\n}\n",
+                           "int phl_forest_size(void)\n{\n    return (int)strlen(names[0]);\n}\n",
     "src/model/model.h": '#include "forest/forest.h"\n',
     "cli/cli.h": '#include "phloem.h"\n',
     "cli/main.c": '#include "cli.h"\n#include <stdio.h>\nstatic int seen;\n'
-                  'int main(void)\n{\n    seen++;\n    return printf("%d", phl_version());\n}\n',
+                  'int main(void)\n{\n    seen++;\n    return printf("%d", phl_forest_size());\n}\n',
 }
 
 # name, file, content, what the check says (None: nothing)
@@ -71,6 +72,18 @@ HOUSE_CASES = [
     ("recursion through a static function", "cli/x.c",
      "int x(int n);\nstatic int y(int n)\n{\n    return x(n - 1);\n}\n"
      "int x(int n)\n{\n    return n == 0 ? 0 : y(n);\n}\n", "recursion: "),
+    ("a name that leads elsewhere", "src/forest/x.c", "int y(void);\nint y(void)\n{\n    return 1;\n}\n",
+     "y does not lead to its file: phl_x_..."),
+    ("a name that only begins like its file", "src/forest/x.c",
+     "int phl_xs_y(void);\nint phl_xs_y(void)\n{\n    return 1;\n}\n", "does not lead to its file"),
+    ("a name that leads to its file in the singular", "src/forest/xs.c",
+     "int phl_x_y(void);\nint phl_x_y(void)\n{\n    return 1;\n}\n", None),
+    ("a name in the command line", "cli/x.c", "int y(void);\nint y(void)\n{\n    return 1;\n}\n",
+     "y does not lead to its file: x_..."),
+    ("a name elsewhere that no function has", "tools/names.txt", "src/forest/forest.c phl_x\n",
+     "no function needs 'phl_x'"),
+    ("a file of names elsewhere that there is not", "tools/names.txt", "src/forest/x.c phl_x\n",
+     "there is no such file"),
     ("a note to oneself", "docs/x.md", "TO" "DO: write this\n", "finish it"),
     ("a long file", "src/forest/x.c", "\n" * 901, "901 lines"),
 ]

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/random.h"
+#include "base/rng.h"
 
 /* |actual - expected| <= relative * |expected|; equal infinities pass, NaN never does. */
 #define check_close(actual, expected, relative)                                                    \

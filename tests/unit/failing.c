@@ -93,7 +93,7 @@ static void dies(const void *memory)
     }
     live.memory[gap] = NULL;
     live.count--;
-    /* Whatever stands behind without a break may have been looking for this place. */
+    /* Whatever follows without a break may have been looking for this place. */
     for (size_t at = (gap + 1) % LIVE_ROOM; live.memory[at] != NULL; at = (at + 1) % LIVE_ROOM) {
         void *moved = live.memory[at];
         live.memory[at] = NULL;

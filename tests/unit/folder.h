@@ -17,7 +17,7 @@ const char *in_folder(const char *name); /* a path in it; good for seven more ca
 size_t entries_in(const char *path);     /* of any folder, folders too */
 void empty_folder(void);
 
-/* To be released with test_free; a NUL is put behind the bytes.  size may be NULL. */
+/* To be released with test_free; a NUL is put after the bytes.  size may be NULL. */
 void *read_bytes(const char *path, size_t *size);
 void write_bytes(const char *path, const void *bytes, size_t size);
 

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "forests.h"
 
-/* `text` reads as the trees `expected`, one a line in the native format. */
+/* `text` reads as the trees `expected`, one per line in the native format. */
 static inline void check_trees(const phl_read_options *options, const char *text,
                                const char *expected)
 {

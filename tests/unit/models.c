@@ -141,7 +141,7 @@ void unprepare(prepared *p)
 /* ---- Trees ----------------------------------------------------------------------------------- */
 
 /* In pre-order the last node hangs somewhere on the path from the node before it to the root,
- * behind the last child there.  So every shape of n + 1 nodes is one shape of n nodes and such a
+ * after the last child there.  So every shape of n + 1 nodes is one shape of n nodes and such a
  * place. */
 shape *all_shapes(unsigned size, uint32_t slots, size_t *count)
 {

@@ -5,7 +5,7 @@
 #ifndef PHL_TESTS_MODELS_H
 #define PHL_TESTS_MODELS_H
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "forest/forest.h"
 #include "forests.h"
 #include "gibbs/slot_pairs.h"

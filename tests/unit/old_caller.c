@@ -5,7 +5,7 @@
 
 #include "old_phloem.h"
 
-/* Bytes behind an options struct that the library must neither write nor read. */
+/* Bytes after an options struct that the library must neither write nor read. */
 enum { GUARD = 256 };
 
 struct guarded_documents {
@@ -68,5 +68,5 @@ const char *old_caller_build(void)
     bool shared = phl_forest_is_shared(forest);
     phl_builder_free(builder);
     phl_forest_free(forest);
-    return shared ? NULL : "what lies behind the struct is taken for an option";
+    return shared ? NULL : "what lies after the struct is taken for an option";
 }

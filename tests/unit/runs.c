@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "base/rng.h"
 
 const struct shape shapes[N_SHAPES] = {
     {"sp", PHL_SP, false, 4, 3, 5, 3, 1, 0},       {"td", PHL_TD, false, 3, 4, 6, 0, 2, 0},

@@ -314,7 +314,7 @@ static bool next_order(deal *d, size_t group)
         i--;
     }
     bool more = i > 1;
-    if (more) { /* value[i - 2] goes up to the next larger one behind it */
+    if (more) { /* value[i - 2] goes up to the next larger one after it */
         while (value[j - 1] <= value[i - 2]) {
             j--;
         }
@@ -322,7 +322,7 @@ static bool next_order(deal *d, size_t group)
         value[i - 2] = value[j - 1];
         value[j - 1] = kept;
     }
-    size_t first = more ? i - 1 : 0; /* all behind are falling: turn them round */
+    size_t first = more ? i - 1 : 0; /* all after it are falling: turn them round */
     for (size_t k = 0; k < n; k++) {
         d->nodes[d->member[group][k]].value[d->e] =
             k < first ? value[k] : value[n - 1 - (k - first)];

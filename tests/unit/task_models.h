@@ -23,7 +23,7 @@ static inline phl_alphabet names_of(const char *const *names, size_t n)
 
 #define SEED 20260 /* of everything that is random here */
 
-/* A run without draws over the labels a, b, c, ... (n_labels of them), one model a class or, with
+/* A run without draws over the labels a, b, c, ... (n_labels of them), one model per class or, with
  * n_classes 0, one for all. */
 static inline phl_run *empty_run(phl_kind kind, uint32_t states, uint32_t slots, size_t n_labels,
                                  const char *const *classes, size_t n_classes)

@@ -79,7 +79,7 @@ static void test_bad(void **state)
         {"{\"a\" 1}", "column 6: found '1', expected :"},
         {"{a:1}", "column 2: found 'a', expected the name"},
         {"{\"a\":1]", "column 7: found ']', expected , or }"},
-        {"1 2", "column 3: found '2', expected nothing behind the value"},
+        {"1 2", "column 3: found '2', expected nothing after the value"},
         {"]", "found ']', expected a value"},
         {"nulL", "found 'nulL', expected a value"},
         {"01", "found '01', expected a value"},

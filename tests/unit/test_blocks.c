@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "folder.h"
-#include "format/read.h"
+#include "format/block_reader.h"
 #include "formats.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ struct source {
     size_t n_paths;
 };
 
-/* Trees as "file:line json", one a line; reports and the failure as lines of their own. */
+/* Trees as "file:line json", one per line; reports and the failure as lines of their own. */
 struct transcript {
     char trees[1 << 16], reports[1 << 13], failure[2048];
     size_t n_trees, n_blocks;
@@ -79,7 +79,7 @@ static void read_whole(const struct source *source, phl_read_options options,
     phl_forest_free(forest);
 }
 
-/* Blocks are as large as their bounds say: full behind their last tree, not before it. */
+/* Blocks are as large as their bounds say: full after their last tree, not before it. */
 static void check_bounds(const phl_forest *block, size_t max_trees, size_t max_size, bool last)
 {
     size_t trees = phl_forest_trees(block);
@@ -103,7 +103,7 @@ static void check_bounds(const phl_forest *block, size_t max_trees, size_t max_s
 static void read_blocks(const struct source *source, phl_read_options options, size_t max_trees,
                         size_t max_size, struct transcript *transcript)
 {
-    phl_forest_reader *reader = NULL;
+    phl_block_reader *reader = NULL;
     phl_forest *block = NULL, *next = NULL;
     phl_error error = {0};
     memset(transcript, 0, sizeof *transcript);
@@ -111,16 +111,16 @@ static void read_blocks(const struct source *source, phl_read_options options, s
     options.context = transcript;
     phl_status status =
         source->paths != NULL
-            ? phl_forest_reader_create(source->paths, source->n_paths, &options, &reader, &error)
-            : phl_forest_reader_create_memory(source->text, strlen(source->text), "test", &options,
-                                              &reader, &error);
+            ? phl_block_reader_create(source->paths, source->n_paths, &options, &reader, &error)
+            : phl_block_reader_create_memory(source->text, strlen(source->text), "test", &options,
+                                             &reader, &error);
     if (status == PHL_OK) {
-        status = phl_forest_reader_next(reader, max_trees, max_size, &block, &error);
+        status = phl_block_reader_next(reader, max_trees, max_size, &block, &error);
     }
     while (block != NULL) {
         next = NULL;
         transcript->n_blocks++;
-        status = phl_forest_reader_next(reader, max_trees, max_size, &next, &error);
+        status = phl_block_reader_next(reader, max_trees, max_size, &next, &error);
         check_bounds(block, max_trees, max_size, next == NULL);
         add_trees(transcript, block);
         phl_forest_free(block);
@@ -130,17 +130,17 @@ static void read_blocks(const struct source *source, phl_read_options options, s
         phl_error again = {0};
         phl_error_format(&error, transcript->failure, sizeof transcript->failure);
         if (reader != NULL) { /* it stays so */
-            assert_int_equal(phl_forest_reader_next(reader, 0, 0, &next, &again), status);
+            assert_int_equal(phl_block_reader_next(reader, 0, 0, &next, &again), status);
             assert_string_equal(again.message, error.message);
         }
     } else {
-        assert_int_equal(phl_forest_reader_next(reader, 0, 0, &next, NULL), PHL_OK);
+        assert_int_equal(phl_block_reader_next(reader, 0, 0, &next, NULL), PHL_OK);
         assert_null(next);
     }
     if (reader != NULL) {
-        phl_forest_reader_summary(reader, &transcript->summary);
+        phl_block_reader_summary(reader, &transcript->summary);
     }
-    phl_forest_reader_free(reader);
+    phl_block_reader_free(reader);
 }
 
 /* In blocks of every kind `source` gives what it gives at once; of a bad one, also the trees before
@@ -299,7 +299,7 @@ static void test_nothing(void **state)
     options.class_name = "x";
     options.no_class = true;
     check_blocks(&source, options);
-    phl_forest_reader_free(NULL);
+    phl_block_reader_free(NULL);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -366,21 +366,21 @@ static void test_cancel(void **state)
     size_t asked = 0;
     const char *text = "(a)\n(b)\n(c)\n(d)\n(e)\n(f)\n";
     phl_read_options options = read_options(PHL_FORMAT_BRACKETS);
-    phl_forest_reader *reader = NULL;
+    phl_block_reader *reader = NULL;
     phl_forest *block = NULL;
     options.cancel = at_the_fifth;
     options.context = &asked;
     assert_int_equal(
-        phl_forest_reader_create_memory(text, strlen(text), "test", &options, &reader, NULL),
+        phl_block_reader_create_memory(text, strlen(text), "test", &options, &reader, NULL),
         PHL_OK);
-    assert_int_equal(phl_forest_reader_next(reader, 3, 0, &block, NULL), PHL_OK);
+    assert_int_equal(phl_block_reader_next(reader, 3, 0, &block, NULL), PHL_OK);
     assert_int_equal(phl_forest_trees(block), 3);
     phl_forest_free(block);
     block = NULL;
-    assert_int_equal(phl_forest_reader_next(reader, 3, 0, &block, NULL), PHL_ERR_CANCELLED);
+    assert_int_equal(phl_block_reader_next(reader, 3, 0, &block, NULL), PHL_ERR_CANCELLED);
     assert_null(block);
-    assert_int_equal(phl_forest_reader_next(reader, 3, 0, &block, NULL), PHL_ERR_CANCELLED);
-    phl_forest_reader_free(reader);
+    assert_int_equal(phl_block_reader_next(reader, 3, 0, &block, NULL), PHL_ERR_CANCELLED);
+    phl_block_reader_free(reader);
 }
 
 /* The builder's table shrinks and grows: one large tree between many small ones, both orders. */

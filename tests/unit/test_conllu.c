@@ -94,7 +94,7 @@ static void test_faults(void **state)
               PHL_ERR_SYNTAX, 2, 13, "in a sentence of 2 words", "");
     check_bad(&options, "#\n" WORD("1", "a", "A", "0", "root") WORD("2", "b", "B", "0", "root"),
               PHL_ERR_SYNTAX, 3, 13,
-              "a second word with HEAD 0, expected one root a sentence (the first is on line 2)",
+              "a second word with HEAD 0, expected one root per sentence (the first is on line 2)",
               "one tree");
     check_bad(&options, WORD("1", "a", "A", "2", "x") WORD("2", "b", "B", "1", "x"), PHL_ERR_SYNTAX,
               1, 13, "no word of the sentence has HEAD 0", "HEAD 0");

@@ -213,7 +213,7 @@ static void test_few_draws(void **state)
     }
     run->models[0].stop_reason = PHL_STOP_INTERRUPTED;
     d = diagnose(run, false);
-    assert_true(found(&d, true, "0 draws a chain behind the warm-up of 50 iterations"));
+    assert_true(found(&d, true, "0 draws per chain after the warm-up of 50 iterations"));
     assert_true(found(&d, false, "training is not finished"));
     assert_int_equal(d.classes[0].n_chains, CHAINS);
     assert_int_equal(d.classes[0].chains[0].iterations, WARMUP);

@@ -34,8 +34,8 @@ static void test_faults(void **state)
               "");
     check_bad(&options, "1:a(", PHL_ERR_SYNTAX, 1, 5, "end of the line, expected a child or )", "");
     check_bad(&options, "1:a()", PHL_ERR_SYNTAX, 1, 5, "found ')', expected $ or a child", "");
-    check_bad(&options, "1:a(b)", PHL_ERR_SYNTAX, 1, 6, "( behind a label", "");
-    check_bad(&options, "1:a(b($)))", PHL_ERR_SYNTAX, 1, 10, "end of the line behind the tree", "");
+    check_bad(&options, "1:a(b)", PHL_ERR_SYNTAX, 1, 6, "( after a label", "");
+    check_bad(&options, "1:a(b($)))", PHL_ERR_SYNTAX, 1, 10, "end of the line after the tree", "");
     check_bad(&options, "1:", PHL_ERR_SYNTAX, 1, 3, "expected a label", "");
     check_bad(&options, ":a($)", PHL_ERR_SYNTAX, 1, 1, "a class before the colon", "");
     check_bad(&options, "1:a($$)", PHL_ERR_SYNTAX, 1, 5, "$ alone", "");

@@ -49,7 +49,7 @@ static void test_words(void **state)
     assert_string_equal(phl_error_render_text(error.remedy, NULL, NULL, text, sizeof text),
                         "use learner = em, max_name or phl_resume");
     assert_string_equal(phl_error_render_text("plain", shout, &asked, text, sizeof text), "plain");
-    for (size_t size = 1; size < 60; size++) { /* cut, terminated, nothing behind */
+    for (size_t size = 1; size < 60; size++) { /* cut, terminated, nothing after */
         memset(text, '#', sizeof text);
         (void)phl_error_render(&error, NULL, NULL, text, size);
         assert_true(strlen(text) == size - 1);

@@ -311,7 +311,7 @@ static void read_failures(phl_format format, const char *text, size_t size)
     fail_allocations(phl_format_name(format), do_read, &work);
     work.skip_bad = true; /* a tree there is no memory for is not a bad tree */
     fail_allocations(phl_format_name(format), do_read, &work);
-    work.block = size > 1000 ? 30 : 1;
+    work.block = size > 1000 ? 300 : 1; /* three blocks of the long texts */
     fail_allocations(phl_format_name(format), do_read, &work);
 }
 
@@ -510,7 +510,7 @@ static void test_writing_documents(void **state)
                 if (entries_in(folder) != (status == PHL_OK)) {
                     failing_complain("documents", "something is left behind", &error);
                 }
-                /* Behind the four documents only folders are closed. */
+                /* After the four documents only folders are closed. */
                 if (status == PHL_OK && more && (calls[i] != CLOSE || at <= 4)) {
                     failing_complain("documents", "the failure went unseen", &error);
                 }

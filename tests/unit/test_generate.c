@@ -13,7 +13,7 @@ static const char *const class_names[N_CLASSES] = {"left", "symmetric", "right"}
 static const size_t smallest[N_CLASSES] = {20, 50, 80};
 static const size_t largest[N_CLASSES] = {25, 60, 100};
 
-/* Mean and standard deviation over trees, by 200,000 trees a class of an independent program:
+/* Mean and standard deviation over trees, by 200,000 trees per class of an independent program:
  * tests/oracle/symm_reference.py --constants --simulate 200000 */
 static const double reference_trees = 200000;
 static const double reference[N_CLASSES][N_MOMENTS][2] = {
@@ -473,7 +473,7 @@ static void documents_have_equal_label_counts(void **state)
             double variance = squares[0][x] / N - a * a + squares[c][x] / N - b * b;
             double z = (a - b) / sqrt(variance / N);
             if (!(fabs(z) < 5)) {
-                fail_msg("label %zu, class %zu: %f and %f a document, z = %.2f", x, c, a, b, z);
+                fail_msg("label %zu, class %zu: %f and %f per document, z = %.2f", x, c, a, b, z);
             }
         }
     }

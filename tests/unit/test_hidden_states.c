@@ -8,9 +8,9 @@
  *    time;
  *  - twins that occur once, whose states and cells are independent and alike;
  *  - what cells are drawn from follows from the core, made anew as well as kept.
- * Chi-square with 400,000 and 200,000 draws a model, failing by chance with probability 1e-6; with
- * 400 degrees of freedom it has power 1/2 against probabilities off by 1.8 and 2.6 % (root mean
- * square, relative).
+ * Chi-square with 400,000 and 200,000 draws per model, failing by chance with probability 1e-6;
+ * with 400 degrees of freedom it has power 1/2 against probabilities off by 1.8 and 2.6 % (root
+ * mean square, relative).
  */
 #include <math.h>
 #include <stdio.h>
@@ -409,7 +409,7 @@ static void count_cells(const phl_gibbs *gibbs, uint32_t root, int64_t *count)
     }
     memset(count, 0, WIDE_CELLS * c * sizeof *count);
     for (size_t r = 0; r < gibbs->state_counts->n_portions; r++) {
-        const phl_portion *portion = &gibbs->state_counts->portion[r];
+        const phl_use_portion *portion = &gibbs->state_counts->portion[r];
         if (portion->subtree == root) {
             assert_int_equal(count[portion->cell * c + portion->state], 0); /* no two rows alike */
             count[portion->cell * c + portion->state] = portion->n;
@@ -600,7 +600,7 @@ static void twins_once(void **state)
         must(phl_hidden_states_draw(gibbs, error));
         assert_int_equal(gibbs->state_counts->n_portions, TWINS);
         for (size_t t = 0; t < TWINS; t++) {
-            const phl_portion *portion =
+            const phl_use_portion *portion =
                 &gibbs->state_counts
                      ->portion[phl_state_counts_first(gibbs->state_counts, forest->tree_root[t])];
             outcome[t] = portion->cell * TWIN_STATES + portion->state;

@@ -1,4 +1,4 @@
-/* test_json.c - one flat JSON object a line. */
+/* test_json.c - one flat JSON object per line. */
 #include "samples.h"
 
 static phl_read_options json(void)
@@ -67,7 +67,7 @@ static void test_info(void **state)
     phl_forest_free(forest);
 }
 
-/* A line is bad at a column; the good one behind it is read all the same. */
+/* A line is bad at a column; the good one after it is read all the same. */
 struct fault {
     const char *line;
     uint64_t column;
@@ -92,15 +92,15 @@ static void test_syntax(void **state)
     (void)state;
     static const struct fault bad[] = {
         {"{\"label\":[\"a\"],\"parent\":[-1]", 29, "found the end of the line, expected , or }",
-         "one object a line"},
+         "one object per line"},
         {"{\"label\":[\"a\"],\"parent\":[-1", 28, "found the end of the line, expected , or ]", ""},
         {"{\"label\":[\"a\"],\"parent\":[-1]]", 29, "found ']', expected , or }", ""},
         {"{\"label\":[\"a\"],\"parent\":[-1]}x", 30, "found 'x', expected the end of the line",
-         "one object a line"},
+         "one object per line"},
         {"{\"label\":[\"a\"],\"parent\":[-1],}", 30, "found '}', expected a key in quotes", ""},
         {"{,\"label\":[\"a\"],\"parent\":[-1]}", 2, "found ',', expected a key", ""},
         {"{label:[\"a\"],\"parent\":[-1]}", 2, "found 'label', expected a key", ""},
-        {"{\"label\"[\"a\"],\"parent\":[-1]}", 9, "found '[', expected : behind a key", ""},
+        {"{\"label\"[\"a\"],\"parent\":[-1]}", 9, "found '[', expected : after a key", ""},
         {"{\"label\":[\"a\"] \"parent\":[-1]}", 16, "found a string, expected , or }", ""},
         {"{\"label\":[\"a\" \"b\"],\"parent\":[-1]}", 15, "found a string, expected , or ]", ""},
         {"{\"label\":[\"a\",],\"parent\":[-1]}", 15,
@@ -114,9 +114,9 @@ static void test_syntax(void **state)
         {"{\"label\":[\"a\\u00", 13, "found '\\u00', expected an escape", ""},
         {"{\"label\":[\"\\ud83d\\u", 12, "found '\\ud83d', expected an escape", "both halves"},
         {"{", 2, "found the end of the line, expected a key", ""},
-        {"}", 1, "found '}', expected an object", "one object a line"},
+        {"}", 1, "found '}', expected an object", "one object per line"},
         {"hello", 1, "found 'hello', expected an object", ""},
-        {"  [1]", 3, "found an array, expected an object", "one object a line"},
+        {"  [1]", 3, "found an array, expected an object", "one object per line"},
         {"[[[[[[[[[1]]]]]]]]]", 1, "found an array, expected an object", ""},
         {"\"a\"", 1, "found a string, expected an object", ""},
         {"{\"label\":[\"a\tb\"],\"parent\":[-1]}", 13, "control character 0x09", "\\u0009"},

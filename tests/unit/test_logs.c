@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/logs.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "check.h"
 
 #define MANY 4000

@@ -465,7 +465,7 @@ static void test_chains_are_hidden_markov_models(void **state)
     }
 }
 
-/* A star: the root's label is unknown, `first` leaves say "a", the `second` ones behind them "b".
+/* A star: the root's label is unknown, `first` leaves say "a", the `second` ones after them "b".
  * Each leaf is weak evidence, all together speak with more than 1e308 to 1, and the last ones
  * decide; nothing may be lost on the way there.  L = 1, so every leaf but the first lies beyond. */
 static void test_wide_node_keeps_all_evidence(void **state)

@@ -127,6 +127,11 @@ static void test_tasks(void **state)
     phl_sample_options_init(&sample);
     phl_diagnose_options_init(&diagnose);
     phl_evaluate_options_init(&evaluate);
+    phl_features_options features;
+    phl_features *dictionary = NULL;
+    char *text = NULL;
+    phl_features_options_init(&features);
+    features.groups = 0;
     score.context = scores;
     sample.context = &made;
     label.hide = 2.0;
@@ -138,6 +143,13 @@ static void test_tasks(void **state)
     refused(phl_label(run, source, &label, NULL, &evaluation, NULL));
     refused(phl_sample(untrained, source, &sample, keep_forest, NULL));
     refused(phl_sample(untrained, NULL, &sample, keep_forest, NULL));
+    refused(phl_features_create(forest, &features, &dictionary, NULL));
+    features.groups = PHL_FEATURES_ALL;
+    must(phl_features_create(forest, &features, &dictionary, error));
+    features.groups = 0;
+    refused(phl_features_text(dictionary, SIZE_MAX, &text, NULL));
+    refused(phl_features_extract(dictionary, source, &features, NULL, NULL));
+    phl_features_free(dictionary);
     refused(phl_cross_validate(forest, &evaluate, &validation, NULL));
     refused(phl_diagnose(run, &diagnose, &diagnosis, NULL));
     phl_source_free(source);

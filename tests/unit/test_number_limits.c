@@ -441,6 +441,30 @@ static phl_status do_evaluate(const struct field *field, number value, phl_error
     return status;
 }
 
+static phl_status keep_features(const phl_tree_at *at, const phl_tree_features *features,
+                                void *context, phl_error *error)
+{
+    (void)at;
+    (void)features;
+    (void)context;
+    (void)error;
+    return PHL_OK;
+}
+
+static phl_status do_features(const struct field *field, number value, phl_error *error)
+{
+    phl_features *features = NULL;
+    phl_features_options options;
+    phl_features_options_init(&options);
+    put(&options, field, value);
+    phl_status status = phl_features_create(forest, &options, &features, error);
+    if (status == PHL_OK) {
+        status = phl_features_extract(features, source, &options, keep_features, error);
+    }
+    phl_features_free(features);
+    return status;
+}
+
 static phl_status do_diagnose(const struct field *field, number value, phl_error *error)
 {
     phl_diagnosis diagnosis = {0};
@@ -468,6 +492,10 @@ static void test_use(void **state)
         FIELD(phl_sample_options, threads)};
     static const struct field evaluate[] = {FIELD(phl_evaluate_options, n_folds)};
     static const struct field diagnose[] = {FIELD(phl_diagnose_options, class_index)};
+    static const struct field features[] = {FIELD(phl_features_options, groups),
+                                            FIELD(phl_features_options, least_trees),
+                                            FIELD(phl_features_options, threads)};
+    TRY(do_features, features);
     TRY(do_classify, classify);
     TRY(do_score, score);
     TRY(do_decode, decode);

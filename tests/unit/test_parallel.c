@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "check.h"
 
 #define ITEMS 20000

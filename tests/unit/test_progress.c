@@ -61,7 +61,7 @@ static phl_run *train(const phl_forest *forest, const phl_train_options *options
     return run;
 }
 
-/* R-hat of the first `n` draws behind iteration `warm` of the first chains. */
+/* R-hat of the first `n` draws after iteration `warm` of the first chains. */
 static double rhat_of(const phl_run *run, size_t class_index, size_t chains, uint64_t warm,
                       size_t n)
 {
@@ -80,7 +80,7 @@ static double rhat_of(const phl_run *run, size_t class_index, size_t chains, uin
     return found.rhat;
 }
 
-/* What is known when `chain` has done `iteration`, those before it all theirs, those behind none.
+/* What is known when `chain` has done `iteration`, those before it all theirs, those after none.
  */
 static double expected(const phl_run *run, const phl_train_options *options,
                        const struct report *report)

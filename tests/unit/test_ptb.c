@@ -52,15 +52,15 @@ static void test_marked_lines(void **state)
     check_trees(&options, "two words\t|BT| ((a)) |ET|", "\"two words\"\t(a)\n");
     check_trees(&options, "(a |x| b|BT|)\n", "(a (|x|) (b|BT|))\n");
     check_bad(&options, "1 |BT| (a) |BT| (b) |ET|\n", PHL_ERR_SYNTAX, 1, 12,
-              "found '|BT|', expected |ET| behind the tree", "one tree");
+              "found '|BT|', expected |ET| after the tree", "one tree");
     check_bad(&options, "1 |BT| (a) (b) |ET|\n", PHL_ERR_SYNTAX, 1, 12,
-              "found '(', expected |ET| behind the tree", "");
+              "found '(', expected |ET| after the tree", "");
     check_bad(&options, "1 |BT| (a)\n", PHL_ERR_SYNTAX, 1, 11,
               "found the end of the line, expected |ET|", "");
     check_bad(&options, "1 |BT| (a) |ET| 1:2 3:4 |EV|\n", PHL_ERR_SYNTAX, 1, 17,
-              "found '1:2', expected the end of the line behind |ET|", "sed");
+              "found '1:2', expected the end of the line after |ET|", "sed");
     check_bad(&options, "1 |BT| |ET|\n", PHL_ERR_SYNTAX, 1, 8,
-              "found '|ET|', expected a tree in brackets behind |BT|", "");
+              "found '|ET|', expected a tree in brackets after |BT|", "");
     check_bad(&options, "1 |BT|", PHL_ERR_SYNTAX, 1, 7, "found the end of the line", "");
     check_bad(&options, "1 |BT| (a (b) |ET|\n", PHL_ERR_SYNTAX, 1, 15,
               "found '|ET|', expected the rest of the tree", "every (");
@@ -77,9 +77,9 @@ static void test_faults(void **state)
 {
     (void)state;
     phl_read_options options = ptb();
-    check_bad(&options, "()", PHL_ERR_SYNTAX, 1, 2, "found ')', expected a label behind (", "");
-    check_bad(&options, "(a ())", PHL_ERR_SYNTAX, 1, 5, "found ')', expected a label behind (", "");
-    check_bad(&options, "(a\n ((b)))", PHL_ERR_SYNTAX, 2, 3, "found '(', expected a label behind (",
+    check_bad(&options, "()", PHL_ERR_SYNTAX, 1, 2, "found ')', expected a label after (", "");
+    check_bad(&options, "(a ())", PHL_ERR_SYNTAX, 1, 5, "found ')', expected a label after (", "");
+    check_bad(&options, "(a\n ((b)))", PHL_ERR_SYNTAX, 2, 3, "found '(', expected a label after (",
               "only the outermost bracket");
     check_bad(&options, "(((b)))", PHL_ERR_SYNTAX, 1, 3, "found '(', expected a label", "");
     check_bad(&options, "((a) (b))", PHL_ERR_SYNTAX, 1, 6,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/random.h"
+#include "base/rng.h"
 #include "runs.h"
 #include "train/training.h"
 
@@ -345,7 +345,7 @@ static void test_extended(void **state)
         for (size_t i = 0; i < second->n_models; i++) {
             const phl_model *model = &second->models[i], *old = &first->models[i];
             assert_int_equal(model->stop_reason, expected->models[i].stop_reason);
-            /* 3 draws a chain at first, 3 of 4 more iterations, 3 of 3 more. */
+            /* 3 draws per chain at first, 3 of 4 more iterations, 3 of 3 more. */
             assert_int_equal(model->n_draws, sampled ? 3 * old->n_draws : 1);
             for (size_t d = 0; sampled && d < old->n_draws; d++) {
                 size_t at = d / 3 * 9 + d % 3;

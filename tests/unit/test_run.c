@@ -54,7 +54,7 @@ static void test_same_bytes(void **state)
     assert_memory_equal(first, second, size);
     test_free(second);
     phl_run *opened = open_run(path);
-    must(phl_run_load_forest(opened, path, error));
+    must(phl_run_open_forest(opened, path, error));
     save(opened, path);
     second = read_bytes(path, &size_again);
     assert_int_equal(size, size_again);
@@ -129,7 +129,7 @@ static void test_forests(void **state)
                                     error));
         save(run, path);
         phl_run *again = open_run(path);
-        must(phl_run_load_forest(again, path, error));
+        must(phl_run_open_forest(again, path, error));
         assert_non_null(again->forest);
         check_same_forest(run->forest, again->forest);
         phl_run_free(run);
@@ -137,7 +137,7 @@ static void test_forests(void **state)
     }
     phl_run *none = random_run(&shapes[A_SP], SEED, false);
     save(none, path);
-    must(phl_run_load_forest(none, path, error));
+    must(phl_run_open_forest(none, path, error));
     assert_null(none->forest);
     phl_run_free(none);
 }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "runs.h"
 
 enum { FLIPS = 2000 };
@@ -79,7 +79,7 @@ static void check_hostile(const phl_run *run, const char *sql, const char *messa
     phl_run *opened = NULL;
     phl_status status = phl_run_open(path, &opened, &failure);
     if (status == PHL_OK) { /* then it is the forest that is bad */
-        status = phl_run_load_forest(opened, path, &failure);
+        status = phl_run_open_forest(opened, path, &failure);
     }
     if (phl_status_group(status) != PHL_GROUP_DATA || strstr(failure.message, message) == NULL) {
         print_error("%s: %d %s (expected: %s)\n", sql, status, failure.message, message);
@@ -301,7 +301,7 @@ static void test_forest_bomb(void **state)
     const char *path = in_folder("bomb.run");
     save(run, path);
     forest->links = old;
-    assert_int_equal(phl_run_load_forest(run, path, &failure), PHL_ERR_SYNTAX);
+    assert_int_equal(phl_run_open_forest(run, path, &failure), PHL_ERR_SYNTAX);
     assert_non_null(strstr(failure.message, "too many nodes"));
     phl_run_free(run);
     assert_int_equal(remove(path), 0);
@@ -328,7 +328,7 @@ static bool is_refused(const char *path, const phl_run *run, const char *what, s
         fail();
     }
     phl_error forest_error = {0}; /* the forest too: refused or the same */
-    if (phl_run_load_forest(opened, path, &forest_error) == PHL_OK) {
+    if (phl_run_open_forest(opened, path, &forest_error) == PHL_OK) {
         check_same_forest(run->forest, opened->forest);
     } else {
         assert_int_equal(phl_status_group(forest_error.status), PHL_GROUP_DATA);

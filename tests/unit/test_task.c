@@ -1,5 +1,5 @@
 /* test_task.c - scoring, decoding and classification against brute force on tiny trees, with
- * several draws a model; which model is for which tree.
+ * several draws per model; which model is for which tree.
  */
 #include "check.h"
 #include "task/session.h"

@@ -244,7 +244,7 @@ static void test_blocks(void **state)
     }
 }
 
-/* A tree without a model ends a task behind the trees before it, whatever the blocks; so does a bad
+/* A tree without a model ends a task after the trees before it, whatever the blocks; so does a bad
  * tree. */
 static void test_ends(void **state)
 {

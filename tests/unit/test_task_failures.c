@@ -187,6 +187,42 @@ static phl_status do_diagnose(void *context, phl_error *error)
     return status;
 }
 
+static phl_status ignore_features(const phl_tree_at *at, const phl_tree_features *features,
+                                  void *context, phl_error *error)
+{
+    (void)at;
+    (void)features;
+    (void)context;
+    (void)error;
+    return PHL_OK;
+}
+
+static phl_status do_features(void *context, phl_error *error)
+{
+    const struct setting *setting = context;
+    phl_features *features = NULL;
+    phl_source *source = NULL;
+    phl_features_options options;
+    phl_features_options_init(&options);
+    options.threads = 1;
+    options.least_trees = 2;
+    phl_status status = phl_features_create(setting->forest, &options, &features, error);
+    if (status == PHL_OK) {
+        status = phl_source_forest(setting->forest, &source, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_features_extract(features, source, &options, ignore_features, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < phl_features_count(features); i++) {
+        char *text = NULL;
+        status = phl_features_text(features, i, &text, error);
+        phl_free(text);
+    }
+    phl_source_free(source);
+    phl_features_free(features);
+    return status;
+}
+
 static phl_status do_evaluate(void *context, phl_error *error)
 {
     const struct setting *setting = context;
@@ -215,10 +251,11 @@ static void test_failures(void **state)
     static const struct {
         const char *name;
         phl_status (*run)(void *context, phl_error *error);
-    } tasks[] = {
-        {"score", do_score},       {"score nodes", do_nodes}, {"decode", do_decode},
-        {"classify", do_classify}, {"label", do_label},       {"label by class", do_label_classes},
-        {"sample", do_sample},     {"evaluate", do_evaluate}, {"diagnose", do_diagnose}};
+    } tasks[] = {{"score", do_score},       {"score nodes", do_nodes},
+                 {"decode", do_decode},     {"classify", do_classify},
+                 {"label", do_label},       {"label by class", do_label_classes},
+                 {"sample", do_sample},     {"evaluate", do_evaluate},
+                 {"diagnose", do_diagnose}, {"features", do_features}};
     static const char *const classes[] = {"left", "right"};
     static const char *const text = "left\t(a (b) (c))\n"
                                     "right\t(a _ (b (c) (?)))\n"

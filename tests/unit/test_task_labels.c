@@ -495,7 +495,7 @@ static void test_sample_trees(void **state)
     assert_string_equal(phl_forest_class_name(forest, phl_tree_class(forest, 5)), "right");
     must(phl_copy_trees(forest, NULL, phl_forest_trees(forest), PHL_COPY_SHAPES, &shapes, error));
     phl_roots roots;
-    must(phl_roots_init(shapes, &roots, error));
+    must(phl_scores_roots_init(shapes, &roots, error));
     uint64_t *counts = must_alloc(roots.n, sizeof *counts);
     for (size_t t = 0; t < TREES; t++) {
         counts[roots.of_tree[t]]++;
@@ -518,7 +518,7 @@ static void test_sample_trees(void **state)
     assert_true(checked >= 15);
     print_message("seed %d: %zu shapes checked\n", SEED, checked);
 
-    /* Labels of single nodes: one more frequency a label. */
+    /* Labels of single nodes: one more frequency per label. */
     uint64_t singles = 0, of_label[3] = {0};
     for (size_t t = 0; t < TREES; t++) {
         if (nodes[phl_tree_root(shapes, t)] == 1) {
@@ -557,7 +557,7 @@ static void test_sample_trees(void **state)
     phl_free(counts);
     phl_free(nodes);
     phl_free(unknown);
-    phl_roots_clear(&roots);
+    phl_scores_roots_clear(&roots);
     phl_forest_free(shapes);
     phl_forest_free(forest);
     phl_run_free(run);

@@ -86,17 +86,17 @@ static void test_excerpts(void **state)
 {
     (void)state;
     char out[PHL_EXCERPT_SIZE], text[33 * 4 + 1] = "";
-    assert_string_equal(phl_excerpt("a\x1b\xe2\x80\xae\xff", 6, out), "a\\x1b\\u{202e}\\xff");
-    assert_string_equal(phl_excerpt("", 0, out), "");
+    assert_string_equal(phl_text_excerpt("a\x1b\xe2\x80\xae\xff", 6, out), "a\\x1b\\u{202e}\\xff");
+    assert_string_equal(phl_text_excerpt("", 0, out), "");
     for (int i = 0; i < 33; i++) { /* the longest escape there is, and one more than is shown */
         strcat(text, "\xf3\xa0\x80\x81");
     }
-    phl_excerpt(text, strlen(text), out);
+    phl_text_excerpt(text, strlen(text), out);
     assert_int_equal(strlen(out), 32 * strlen("\\u{e0001}") + 3);
     assert_string_equal(out + strlen(out) - 4, "}...");
 }
 
-/* What is too long for an error record ends in dots, behind a whole character. */
+/* What is too long for an error record ends in dots, after a whole character. */
 static void test_cut_messages(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_random.c - Philox known answers, streams, and the elementary distributions.
+/* test_rng.c - Philox known answers, streams, and the elementary distributions.
  *
  * Statistical tests: see check.h for false alarms (1e-6 each) and detectable effects. */
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include <Random123/philox.h>
 
-#include "base/random.h"
+#include "base/rng.h"
 #include "base/ziggurat.h"
 #include "check.h"
 #include "philox_vectors.h"

@@ -1,4 +1,4 @@
-/* read.c - files, folders and memory into forests, block by block or all at once.
+/* block_reader.c - files, folders and memory into forests, block by block or all at once.
  *
  * Contents: options, the input at hand, blocks, whole forests.
  *
@@ -10,9 +10,9 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "format/block_reader.h"
 #include "format/files.h"
 #include "format/format.h"
-#include "format/read.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Options
@@ -49,7 +49,7 @@ static phl_read_options resolve(const phl_read_options *options, phl_format form
  * The input at hand
  * ------------------------------------------------------------------------------------------- */
 
-struct phl_forest_reader {
+struct phl_block_reader {
     phl_read_options options;
     phl_files files; /* from memory: the one name */
     size_t next_file;
@@ -95,12 +95,12 @@ static phl_status choose_driver(phl_input *input, const char *path, const phl_re
             error, PHL_ERR_FORMAT, position,
             "say it with " PHL_OPTION_TO("read.format", "brackets|json|elastic|xml|conllu|ptb"),
             "cannot tell the format from the name or from '%s'",
-            phl_excerpt(text, length, excerpt));
+            phl_text_excerpt(text, length, excerpt));
     }
     return PHL_OK;
 }
 
-static void close_input(phl_forest_reader *reader)
+static void close_input(phl_block_reader *reader)
 {
     if (reader->input != NULL) {
         reader->summary.files++;
@@ -119,7 +119,7 @@ static void close_input(phl_forest_reader *reader)
 }
 
 /* Make the format's reader ready for the input that was opened. */
-static phl_status open_format(phl_forest_reader *reader, const char *path, phl_error *error)
+static phl_status open_format(phl_block_reader *reader, const char *path, phl_error *error)
 {
     phl_status status =
         choose_driver(reader->input, path, &reader->options, &reader->driver, error);
@@ -148,7 +148,7 @@ static phl_status open_format(phl_forest_reader *reader, const char *path, phl_e
     return PHL_OK;
 }
 
-static phl_status find_folder_class(phl_forest_reader *reader, const char *path, phl_error *error)
+static phl_status find_folder_class(phl_block_reader *reader, const char *path, phl_error *error)
 {
     phl_status status = phl_files_folder_name(path, &reader->folder_class, error);
     if (status == PHL_OK && reader->folder_class != NULL) {
@@ -161,7 +161,7 @@ static phl_status find_folder_class(phl_forest_reader *reader, const char *path,
     return status;
 }
 
-static phl_status open_input(phl_forest_reader *reader, phl_error *error)
+static phl_status open_input(phl_block_reader *reader, phl_error *error)
 {
     const char *path = reader->files.paths[reader->next_file++];
     phl_read_options resolved = resolve(&reader->options, PHL_FORMAT_AUTO);
@@ -179,7 +179,7 @@ static phl_status open_input(phl_forest_reader *reader, phl_error *error)
 }
 
 /* Read on in the open input, to a pause or to its end, where it is closed. */
-static phl_status read_input(phl_forest_reader *reader, size_t max_trees, size_t max_size,
+static phl_status read_input(phl_block_reader *reader, size_t max_trees, size_t max_size,
                              bool *pause, phl_error *error)
 {
     phl_reader *format = &reader->format;
@@ -201,7 +201,7 @@ static phl_status read_input(phl_forest_reader *reader, size_t max_trees, size_t
 
 /* What is wrong with one file's data (damaged compression, no known format) is passed over like a
  * bad tree. */
-static phl_status pass_over_input(phl_forest_reader *reader, phl_status status, phl_error *error)
+static phl_status pass_over_input(phl_block_reader *reader, phl_status status, phl_error *error)
 {
     close_input(reader);
     phl_builder_abandon_tree(reader->builder);
@@ -220,7 +220,7 @@ static phl_status pass_over_input(phl_forest_reader *reader, phl_status status, 
  * ------------------------------------------------------------------------------------------- */
 
 /* A reader of nothing yet. */
-static phl_status make_reader(const phl_read_options *options, phl_forest_reader **reader,
+static phl_status make_reader(const phl_read_options *options, phl_block_reader **reader,
                               phl_error *error)
 {
     phl_read_options own;
@@ -232,7 +232,7 @@ static phl_status make_reader(const phl_read_options *options, phl_forest_reader
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "a class for every tree and no class at all cannot go together");
     }
-    phl_forest_reader *made = phl_alloc_zero(1, sizeof *made, error);
+    phl_block_reader *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
     }
@@ -242,36 +242,36 @@ static phl_status make_reader(const phl_read_options *options, phl_forest_reader
     building.no_sharing = own.no_sharing;
     status = phl_builder_create(&building, &made->builder, error);
     if (status != PHL_OK) {
-        phl_forest_reader_free(made);
+        phl_block_reader_free(made);
         return status;
     }
     *reader = made;
     return PHL_OK;
 }
 
-phl_status phl_forest_reader_create(const char *const *paths, size_t n_paths,
-                                    const phl_read_options *options, phl_forest_reader **reader,
-                                    phl_error *error)
+phl_status phl_block_reader_create(const char *const *paths, size_t n_paths,
+                                   const phl_read_options *options, phl_block_reader **reader,
+                                   phl_error *error)
 {
-    phl_forest_reader *made = NULL;
+    phl_block_reader *made = NULL;
     phl_status status = make_reader(options, &made, error);
     for (size_t i = 0; status == PHL_OK && i < n_paths; i++) {
         status =
             phl_files_add(&made->files, paths[i], &made->options, &made->summary.skipped, error);
     }
     if (status != PHL_OK) {
-        phl_forest_reader_free(made);
+        phl_block_reader_free(made);
         return status;
     }
     *reader = made;
     return PHL_OK;
 }
 
-phl_status phl_forest_reader_create_memory(const void *text, size_t size, const char *name,
-                                           const phl_read_options *options,
-                                           phl_forest_reader **reader, phl_error *error)
+phl_status phl_block_reader_create_memory(const void *text, size_t size, const char *name,
+                                          const phl_read_options *options,
+                                          phl_block_reader **reader, phl_error *error)
 {
-    phl_forest_reader *made = NULL;
+    phl_block_reader *made = NULL;
     phl_status status = make_reader(options, &made, error);
     if (status == PHL_OK) {
         made->from_memory = true;
@@ -280,14 +280,14 @@ phl_status phl_forest_reader_create_memory(const void *text, size_t size, const 
         status = phl_files_append(&made->files, name != NULL ? name : "<memory>", error);
     }
     if (status != PHL_OK) {
-        phl_forest_reader_free(made);
+        phl_block_reader_free(made);
         return status;
     }
     *reader = made;
     return PHL_OK;
 }
 
-void phl_forest_reader_free(phl_forest_reader *reader)
+void phl_block_reader_free(phl_block_reader *reader)
 {
     if (reader == NULL) {
         return;
@@ -299,7 +299,7 @@ void phl_forest_reader_free(phl_forest_reader *reader)
 }
 
 /* Trees into the builder until it holds a block, or there are no more. */
-static phl_status read_on(phl_forest_reader *reader, size_t max_trees, size_t max_size)
+static phl_status read_on(phl_block_reader *reader, size_t max_trees, size_t max_size)
 {
     phl_error *error = &reader->error;
     bool pause = false;
@@ -320,7 +320,7 @@ static phl_status read_on(phl_forest_reader *reader, size_t max_trees, size_t ma
     return reader->failure;
 }
 
-static phl_status tell_failure(const phl_forest_reader *reader, phl_error *error)
+static phl_status tell_failure(const phl_block_reader *reader, phl_error *error)
 {
     if (error != NULL) {
         *error = reader->error;
@@ -328,8 +328,8 @@ static phl_status tell_failure(const phl_forest_reader *reader, phl_error *error
     return reader->failure;
 }
 
-phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees, size_t max_size,
-                                  phl_forest **block, phl_error *error)
+phl_status phl_block_reader_next(phl_block_reader *reader, size_t max_trees, size_t max_size,
+                                 phl_forest **block, phl_error *error)
 {
     phl_status status =
         read_on(reader, max_trees != 0 ? max_trees : SIZE_MAX, max_size != 0 ? max_size : SIZE_MAX);
@@ -344,23 +344,23 @@ phl_status phl_forest_reader_next(phl_forest_reader *reader, size_t max_trees, s
     return PHL_OK;
 }
 
-void phl_forest_reader_bounds(const phl_forest_reader *reader, size_t *max_trees, size_t *max_size)
+void phl_block_reader_bounds(const phl_block_reader *reader, size_t *max_trees, size_t *max_size)
 {
     *max_trees = (size_t)or_default(reader->options.block_trees, 100000);
     *max_size = (size_t)or_default(reader->options.block_size, 1000000);
 }
 
-size_t phl_forest_reader_files(const phl_forest_reader *reader)
+size_t phl_block_reader_files(const phl_block_reader *reader)
 {
     return reader->files.count;
 }
 
-const char *phl_forest_reader_file(const phl_forest_reader *reader, size_t file)
+const char *phl_block_reader_file(const phl_block_reader *reader, size_t file)
 {
     return reader->files.paths[file];
 }
 
-void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary *summary)
+void phl_block_reader_summary(const phl_block_reader *reader, phl_read_summary *summary)
 {
     *summary = reader->summary;
     summary->bytes += reader->input != NULL ? phl_input_bytes(reader->input) : 0;
@@ -371,16 +371,16 @@ void phl_forest_reader_summary(const phl_forest_reader *reader, phl_read_summary
  * ------------------------------------------------------------------------------------------- */
 
 /* One block of everything; the reader is used up. */
-static phl_status read_all(phl_forest_reader *reader, phl_forest **forest,
-                           phl_read_summary *summary, phl_error *error)
+static phl_status read_all(phl_block_reader *reader, phl_forest **forest, phl_read_summary *summary,
+                           phl_error *error)
 {
     phl_status status = read_on(reader, SIZE_MAX, SIZE_MAX) != PHL_OK
                             ? tell_failure(reader, error)
                             : phl_builder_finish(reader->builder, forest, error);
     if (status == PHL_OK && summary != NULL) {
-        phl_forest_reader_summary(reader, summary);
+        phl_block_reader_summary(reader, summary);
     }
-    phl_forest_reader_free(reader);
+    phl_block_reader_free(reader);
     return status;
 }
 
@@ -388,8 +388,8 @@ phl_status phl_forest_read(const char *const *paths, size_t n_paths,
                            const phl_read_options *options, phl_forest **forest,
                            phl_read_summary *summary, phl_error *error)
 {
-    phl_forest_reader *reader = NULL;
-    phl_status status = phl_forest_reader_create(paths, n_paths, options, &reader, error);
+    phl_block_reader *reader = NULL;
+    phl_status status = phl_block_reader_create(paths, n_paths, options, &reader, error);
     return status == PHL_OK ? read_all(reader, forest, summary, error) : status;
 }
 
@@ -397,7 +397,7 @@ phl_status phl_forest_read_memory(const void *text, size_t size, const char *nam
                                   const phl_read_options *options, phl_forest **forest,
                                   phl_read_summary *summary, phl_error *error)
 {
-    phl_forest_reader *reader = NULL;
-    phl_status status = phl_forest_reader_create_memory(text, size, name, options, &reader, error);
+    phl_block_reader *reader = NULL;
+    phl_status status = phl_block_reader_create_memory(text, size, name, options, &reader, error);
     return status == PHL_OK ? read_all(reader, forest, summary, error) : status;
 }

@@ -1,4 +1,4 @@
-/* show_numbers.c - the parameters of a draw, read from its tensors; see show.h. */
+/* shown.c - the parameters of a draw, read from its tensors; see show.h. */
 #include "print/show.h"
 #include "print/terminal.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- tensors ---- */
 
-void show_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, size_t top)
+void shown_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, size_t top)
 {
     phl_tensor tensor;
     memset(shown, 0, sizeof *shown);
@@ -36,22 +36,22 @@ void show_begin(shown_draw *shown, const phl_run *run, const phl_draw *draw, siz
     }
 }
 
-void show_end(shown_draw *shown)
+void shown_end(shown_draw *shown)
 {
     free(shown->axes);
 }
 
-double number_at(const phl_tensor *tensor, size_t i)
+double shown_number(const phl_tensor *tensor, size_t i)
 {
     return ((const double *)tensor->data)[i * tensor->strides[0]];
 }
 
-double number_at_2(const phl_tensor *tensor, size_t i, size_t j)
+double shown_number_2(const phl_tensor *tensor, size_t i, size_t j)
 {
     return ((const double *)tensor->data)[i * tensor->strides[0] + j * tensor->strides[1]];
 }
 
-double number_at_3(const phl_tensor *tensor, size_t i, size_t j, size_t k)
+double shown_number_3(const phl_tensor *tensor, size_t i, size_t j, size_t k)
 {
     const size_t *strides = tensor->strides;
     return ((const double *)tensor->data)[i * strides[0] + j * strides[1] + k * strides[2]];
@@ -71,47 +71,47 @@ static int compare_weighted(const void *a, const void *b)
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
-void sort_weighted(weighted *items, size_t n)
+void shown_sort(weighted *items, size_t n)
 {
     qsort(items, n, sizeof *items, compare_weighted);
 }
 
 /* ---- active slots ---- */
 
-size_t axis_size(const shown_draw *shown, size_t axis)
+size_t shown_axis_size(const shown_draw *shown, size_t axis)
 {
     return shown->core.shape[axis];
 }
 
-size_t axis_block(const phl_tensor *axis, size_t value)
+size_t shown_axis_block(const phl_tensor *axis, size_t value)
 {
     size_t best = 0;
     if (axis->dtype == PHL_INT32) {
         return (size_t)((const int32_t *)axis->data)[value];
     }
     for (size_t z = 1; z < axis->shape[1]; z++) {
-        if (number_at_2(axis, value, z) > number_at_2(axis, value, best)) {
+        if (shown_number_2(axis, value, z) > shown_number_2(axis, value, best)) {
             best = z;
         }
     }
     return best;
 }
 
-size_t core_rows(const shown_draw *shown)
+size_t shown_core_rows(const shown_draw *shown)
 {
     size_t rows = 1;
     for (size_t m = 0; m < shown->n_axes; m++) {
-        rows *= axis_size(shown, m);
+        rows *= shown_axis_size(shown, m);
     }
     return rows;
 }
 
-double core_at(const shown_draw *shown, size_t row, size_t state)
+double shown_core_at(const shown_draw *shown, size_t row, size_t state)
 {
     size_t at = state * shown->core.strides[shown->n_axes];
     for (size_t m = shown->n_axes; m-- > 0;) {
-        at += row % axis_size(shown, m) * shown->core.strides[m];
-        row /= axis_size(shown, m);
+        at += row % shown_axis_size(shown, m) * shown->core.strides[m];
+        row /= shown_axis_size(shown, m);
     }
     return ((const double *)shown->core.data)[at];
 }
@@ -139,15 +139,16 @@ static double information(const double *rows, size_t n, size_t m)
 /* Rows of the core averaged over the blocks of all slots but one: [k][C]. */
 static double core_information(const shown_draw *shown, size_t axis)
 {
-    size_t k = axis_size(shown, axis), c = shown->states, stride = 1, n = core_rows(shown);
+    size_t k = shown_axis_size(shown, axis), c = shown->states, stride = 1,
+           n = shown_core_rows(shown);
     for (size_t later = axis + 1; later < shown->n_axes; later++) {
-        stride *= axis_size(shown, later);
+        stride *= shown_axis_size(shown, later);
     }
     double *rows = terminal_allocate(k * c, sizeof *rows);
     for (size_t r = 0; r < n; r++) {
         size_t z = r / stride % k;
         for (size_t j = 0; j < c; j++) {
-            rows[z * c + j] += core_at(shown, r, j) * (double)k / (double)n;
+            rows[z * c + j] += shown_core_at(shown, r, j) * (double)k / (double)n;
         }
     }
     double bits = information(rows, k, c);
@@ -155,7 +156,7 @@ static double core_information(const shown_draw *shown, size_t axis)
     return bits;
 }
 
-double slot_information(const shown_draw *shown, size_t slot)
+double shown_slot_information(const shown_draw *shown, size_t slot)
 {
     size_t c = shown->states;
     if (!shown->transition.data) {
@@ -169,7 +170,7 @@ double slot_information(const shown_draw *shown, size_t slot)
     double *rows = terminal_allocate(c * c, sizeof *rows);
     for (size_t i = 0; i < c; i++) {
         for (size_t j = 0; j < c; j++) {
-            rows[i * c + j] = number_at_3(&shown->transition, slot - 1, i, j);
+            rows[i * c + j] = shown_number_3(&shown->transition, slot - 1, i, j);
         }
     }
     double bits = information(rows, c, c);

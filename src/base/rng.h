@@ -1,4 +1,4 @@
-/* random.h - random streams that do not depend on the number of threads.
+/* rng.h - random streams that do not depend on the number of threads.
  *
  * A stream is a pure function of six numbers.  Philox4x64-10 (Salmon et al. 2011)
  * is keyed by (seed, purpose) and counted by (stream, iteration, item, draw), one 64-bit word each.
@@ -9,8 +9,8 @@
  * Two streams are independent when any of the six numbers differs.  Purposes are numbered where
  * they are used; each kind of draw in one iteration needs its own.
  */
-#ifndef PHL_BASE_RANDOM_H
-#define PHL_BASE_RANDOM_H
+#ifndef PHL_BASE_RNG_H
+#define PHL_BASE_RNG_H
 
 #include <stdbool.h>
 #include <stddef.h>

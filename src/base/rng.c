@@ -1,5 +1,5 @@
-/* random.c - Philox streams and the elementary distributions; see random.h. */
-#include "base/random.h"
+/* rng.c - Philox streams and the elementary distributions; see rng.h. */
+#include "base/rng.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -124,7 +124,7 @@ static int leading_zeros(uint64_t word)
 
 double phl_rng_uniform_fine(phl_rng *rng)
 {
-    /* An endless binary fraction, cut 53 bits behind its first one. */
+    /* An endless binary fraction, cut 53 bits after its first one. */
     int exponent = -53;
     uint64_t bits = phl_rng_next(rng);
     while (bits == 0 && exponent > -900) {

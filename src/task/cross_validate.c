@@ -1,4 +1,4 @@
-/* evaluate.c - cross-validation over folds and numbers of states.
+/* cross_validate.c - cross-validation over folds and numbers of states.
  *
  * Training sees an alphabet of its own: a label or class that only the test fold has is unseen, as
  * it would be in use.
