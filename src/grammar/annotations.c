@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/random.h"
+#include "base/rng.h"
 
 #define PURPOSE_SPLIT 0x67737074u /* "gspt" */
 

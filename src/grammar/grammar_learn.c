@@ -9,8 +9,9 @@
 #include "base/parallel.h"
 #include "forest/forest_cut.h"
 #include "grammar/annotations.h"
+#include "grammar/temperature.h"
 
-enum { HOLD = 10, CLASS_STEPS = 2, FINAL_STEPS = 3, HIDDEN_STEPS = 6 };
+enum { CLASS_STEPS = 2, FINAL_STEPS = 3, HIDDEN_STEPS = 6, MERGED_STEPS = 3, USUAL_STAGES = 8 };
 
 #define LEAST_COUNT 10.0
 #define NOISE 0.2
@@ -46,51 +47,6 @@ struct learner {
 };
 
 /* ---------------------------------------------------------------------------------------------
- * Temperature
- * ------------------------------------------------------------------------------------------- */
-
-double phl_grammar_posterior(const double *score, const int32_t *class_of, const double *weight,
-                             size_t n, const double *log_prior, size_t n_classes,
-                             double temperature)
-{
-    double sum = 0.0, total = 0.0;
-    for (size_t t = 0; t < n; t++) {
-        const double *row = score + t * n_classes;
-        double most = -INFINITY, all = 0.0, w = weight == NULL ? 1.0 : weight[t];
-        for (size_t c = 0; c < n_classes; c++) {
-            double value = log_prior[c] + row[c] / temperature;
-            most = value > most ? value : most;
-        }
-        for (size_t c = 0; c < n_classes; c++) {
-            all += exp(log_prior[c] + row[c] / temperature - most);
-        }
-        size_t own = (size_t)class_of[t];
-        sum += w * (log_prior[own] + row[own] / temperature - most - log(all));
-        total += w;
-    }
-    return total > 0.0 ? sum / total : 0.0;
-}
-
-double phl_grammar_temperature(const double *score, const int32_t *class_of, const double *weight,
-                               size_t n, const double *log_prior, size_t n_classes, double *best)
-{
-    double found = 1.0, most = -INFINITY;
-    for (int i = -8; i <= 48; i++) { /* 0.5 to 64, in steps of 9 % */
-        double temperature = exp2((double)i / 8.0);
-        double value =
-            phl_grammar_posterior(score, class_of, weight, n, log_prior, n_classes, temperature);
-        if (value > most) {
-            most = value;
-            found = temperature;
-        }
-    }
-    if (best != NULL) {
-        *best = most;
-    }
-    return found;
-}
-
-/* ---------------------------------------------------------------------------------------------
  * Preparing
  * ------------------------------------------------------------------------------------------- */
 
@@ -118,7 +74,7 @@ static phl_status hold_out(struct learner *l, phl_error *error)
         int32_t c = class_of(l, t);
         double weight = forest->tree_weight == NULL ? 1.0 : forest->tree_weight[t];
         l->log_prior[c] += weight;
-        if (seen[c]++ % HOLD == HOLD - 1) {
+        if (phl_grammar_learn_holds(seen[c]++)) {
             l->is_held[t] = true;
             l->held[l->n_held] = (uint32_t)t;
             l->held_class[l->n_held] = c;
@@ -272,7 +228,9 @@ static void release(struct learner *l)
 
 static phl_status tell(struct learner *l, phl_error *error)
 {
+    size_t usual = USUAL_STAGES * (l->options->iterations + MERGED_STEPS + 1);
     l->step.step++;
+    l->step.steps = usual > l->step.step ? usual : l->step.step;
     l->step.log_likelihood = l->log_likelihood;
     return l->options->watch == NULL || l->options->watch(&l->step, l->options->context)
                ? PHL_OK
@@ -331,10 +289,29 @@ static phl_status run_em(struct learner *l, size_t iterations, phl_error *error)
  * EM on each class
  * ------------------------------------------------------------------------------------------- */
 
+/* A grammar and the parts it is made of, which it borrows. */
+struct candidate {
+    phl_grammar_part **parts; /* [classes] */
+    phl_grammar *grammar;
+    double *score; /* [classes][held] log p */
+    double figure; /* by the trees held out */
+};
+
+static void free_candidate(const struct learner *l, struct candidate *candidate)
+{
+    phl_grammar_free(candidate->grammar);
+    for (size_t c = 0; candidate->parts != NULL && c < l->data->n_classes; c++) {
+        phl_grammar_part_free(candidate->parts[c]);
+    }
+    phl_free(candidate->parts);
+    phl_free(candidate->score);
+    *candidate = (struct candidate){0};
+}
+
 /* What one parallel loop over classes does. */
 struct class_step {
     const struct learner *l;
-    phl_grammar *grammar;
+    const struct candidate *candidate;
     bool pooled; /* tables of all classes together, else those of the class */
     bool all;    /* trees, held out or not */
 };
@@ -349,67 +326,82 @@ static phl_status step_class(size_t chunk, size_t begin, size_t end, int worker,
     phl_status status = PHL_OK;
     for (size_t c = begin; status == PHL_OK && c < end; c++) {
         const struct piece *piece = &l->pieces[c];
-        phl_grammar_class *own = &step->grammar->classes[c];
+        phl_grammar_part *part = step->candidate->parts[c];
         phl_rule_table *table = NULL;
-        status = phl_rule_table_create(&own->rules, step->grammar->sizes, &table, error);
+        status = phl_rule_table_create(&part->rules, part->sizes, &table, error);
         if (status == PHL_OK) {
             status = step->pooled
                          ? phl_rule_table_fill(table, l->counts, NULL, &l->smoothing, error)
-                         : phl_grammar_fill(step->grammar, c, table, error);
+                         : phl_grammar_fill(step->candidate->grammar, c, table, error);
         }
         if (status == PHL_OK) {
+            double log_likelihood;
             status = expect(piece->lists, table, step->all ? piece->all : piece->train,
-                            own->counts, &own->log_likelihood, error);
+                            part->counts, &log_likelihood, error);
         }
         phl_rule_table_free(table);
     }
     return status;
 }
 
-static phl_status step_classes(const struct learner *l, phl_grammar *grammar, bool pooled,
-                               bool all, phl_error *error)
+static phl_status step_classes(const struct learner *l, const struct candidate *candidate,
+                               bool pooled, bool all, phl_error *error)
 {
-    struct class_step step = {l, grammar, pooled, all};
-    phl_status status = phl_parallel_chunks(grammar->n_classes, 1, l->options->threads, step_class,
+    struct class_step step = {l, candidate, pooled, all};
+    phl_status status = phl_parallel_chunks(l->data->n_classes, 1, l->options->threads, step_class,
                                             &step, NULL, NULL, error);
-    return status == PHL_OK ? phl_grammar_complete(grammar, error) : status;
+    return status == PHL_OK && candidate->grammar != NULL
+               ? phl_grammar_renew(candidate->grammar, error)
+               : status;
 }
 
-/* A grammar with the annotations at hand. */
-static phl_status make_grammar(const struct learner *l, phl_grammar **grammar, phl_error *error)
+/* With the annotations at hand, and no counts. */
+static phl_status make_part(const struct learner *l, size_t c, phl_grammar_part **part,
+                            phl_error *error)
 {
-    size_t n_classes = l->data->n_classes;
-    uint32_t labels = l->data->labels, number;
-    phl_grammar *made = NULL;
-    phl_status status =
-        phl_grammar_create(l->options->pair, labels, n_classes, &made, error);
+    size_t symbols = (size_t)l->data->labels + PHL_SYMBOLS;
+    const phl_triples *rules = &l->pieces[c].lists->rules.rules;
+    uint32_t number;
+    phl_status status = phl_grammar_part_create(l->data->labels, part, error);
     if (status != PHL_OK) {
         return status;
     }
-    memcpy(made->sizes, l->sizes, ((size_t)labels + PHL_SYMBOLS) * sizeof *made->sizes);
-    made->smoothing = l->smoothing;
-    for (size_t c = 0; status == PHL_OK && c < n_classes; c++) {
-        phl_grammar_class *own = &made->classes[c];
-        const phl_triples *rules = &l->pieces[c].lists->rules.rules;
-        for (size_t r = 0; status == PHL_OK && r < rules->n; r++) {
-            status = phl_rules_add(&own->rules, rules->items[r], &number, error);
-        }
-        if (status == PHL_OK) {
-            status = phl_rule_counts_create(&own->rules, made->sizes, &own->counts, error);
-        }
-        if (status == PHL_OK) {
-            own->counts->unseen = l->unseen / (double)n_classes;
-        }
+    memcpy((*part)->sizes, l->sizes, symbols * sizeof *l->sizes);
+    for (size_t r = 0; status == PHL_OK && r < rules->n; r++) {
+        status = phl_rules_add(&(*part)->rules, rules->items[r], &number, error);
     }
     if (status == PHL_OK) {
-        status = step_classes(l, made, true, false, error);
+        status =
+            phl_rule_counts_create(&(*part)->rules, (*part)->sizes, &(*part)->counts, error);
     }
-    if (status != PHL_OK) {
-        phl_grammar_free(made);
-        return status;
+    if (status == PHL_OK) {
+        (*part)->counts->unseen = l->unseen / (double)l->data->n_classes;
     }
-    *grammar = made;
-    return PHL_OK;
+    return status;
+}
+
+static phl_status make_candidate(const struct learner *l, struct candidate *candidate,
+                                 phl_error *error)
+{
+    size_t n = l->data->n_classes;
+    candidate->parts = phl_alloc_zero(n, sizeof(phl_grammar_part *), error);
+    candidate->score = phl_alloc(n * l->n_held, sizeof *candidate->score, error);
+    phl_status status =
+        candidate->parts == NULL || candidate->score == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (size_t c = 0; status == PHL_OK && c < n; c++) {
+        status = make_part(l, c, &candidate->parts[c], error);
+    }
+    if (status == PHL_OK) {
+        status = step_classes(l, candidate, true, false, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_grammar_create(candidate->parts, n, &candidate->grammar, error);
+    }
+    if (status == PHL_OK) {
+        candidate->grammar->smoothing = l->smoothing;
+        status = phl_grammar_renew(candidate->grammar, error);
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -418,8 +410,7 @@ static phl_status make_grammar(const struct learner *l, phl_grammar **grammar, p
 
 struct scoring {
     const struct learner *l;
-    const phl_grammar *grammar;
-    double *by_class; /* [classes][held] */
+    const struct candidate *candidate;
 };
 
 static phl_status score_class(size_t chunk, size_t begin, size_t end, int worker, void *context,
@@ -430,94 +421,97 @@ static phl_status score_class(size_t chunk, size_t begin, size_t end, int worker
     const struct scoring *s = context;
     phl_status status = PHL_OK;
     for (size_t c = begin; status == PHL_OK && c < end; c++) {
-        status = phl_grammar_score(s->grammar, c, s->l->held_lists,
-                                   s->by_class + c * s->l->n_held, error);
+        status = phl_grammar_score(s->candidate->grammar, c, s->l->held_lists,
+                                   s->candidate->score + c * s->l->n_held, error);
     }
     return status;
 }
 
-/* score [held][classes]; the figure that is compared. */
-static phl_status judge(const struct learner *l, const phl_grammar *grammar, double *score,
-                        double *figure, phl_error *error)
+/* The figure that candidates are compared by. */
+static phl_status judge(const struct learner *l, const struct candidate *candidate, double *figure,
+                        phl_error *error)
 {
     size_t n = l->n_held, n_classes = l->data->n_classes;
-    struct scoring scoring = {l, grammar, phl_alloc(n * n_classes, sizeof(double), error)};
-    phl_status status = scoring.by_class == NULL
-                            ? PHL_ERR_MEMORY
-                            : phl_parallel_chunks(n_classes, 1, l->options->threads, score_class,
-                                                  &scoring, NULL, NULL, error);
+    struct scoring scoring = {l, candidate};
+    double *by_tree = phl_alloc(n * n_classes, sizeof *by_tree, error);
+    phl_status status = by_tree == NULL ? PHL_ERR_MEMORY
+                                        : phl_parallel_chunks(n_classes, 1, l->options->threads,
+                                                              score_class, &scoring, NULL, NULL,
+                                                              error);
     double sum = 0.0, total = 0.0;
     for (size_t t = 0; status == PHL_OK && t < n; t++) {
         for (size_t c = 0; c < n_classes; c++) {
-            score[t * n_classes + c] = scoring.by_class[c * n + t];
+            by_tree[t * n_classes + c] = candidate->score[c * n + t];
         }
-        sum += l->held_weight[t] * score[t * n_classes];
+        sum += l->held_weight[t] * by_tree[t * n_classes];
         total += l->held_weight[t];
     }
-    phl_free(scoring.by_class);
     if (status == PHL_OK && n_classes > 1) {
-        (void)phl_grammar_temperature(score, l->held_class, l->held_weight, n, l->log_prior,
-                                      n_classes, figure);
+        const phl_temperature_data data = {n, n_classes, by_tree, l->held_class, l->held_weight,
+                                           l->log_prior};
+        (void)phl_temperature_fit(&data, figure);
     } else if (status == PHL_OK) {
         *figure = total > 0.0 ? sum / total : 0.0;
     }
+    phl_free(by_tree);
     return status;
 }
 
-static const double label_strengths[] = {1.0, 2.0, 5.0, 10.0, 20.0, 40.0};
+static const double label_strengths[] = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0};
 static const double state_strengths[] = {1.0, 5.0, 20.0, 80.0};
 static const double annotation_strengths[] = {0.5, 1.0, 5.0, 20.0};
 static const double shares[] = {0.0, 0.4, 0.8, 0.95};
 
 /* Set one number of the smoothing to the value of a list that is best on the trees held out. */
-static phl_status choose(struct learner *l, phl_grammar *grammar, double *number,
-                         const double *values, size_t n, double *score, double *figure,
-                         phl_error *error)
+static phl_status choose(const struct learner *l, struct candidate *candidate, double *number,
+                         const double *values, size_t n, phl_error *error)
 {
     double best = *number;
     phl_status status = PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < n; i++) {
         double found = 0.0;
         *number = values[i];
-        status = phl_grammar_complete(grammar, error);
+        status = phl_grammar_renew(candidate->grammar, error);
         if (status == PHL_OK) {
-            status = judge(l, grammar, score, &found, error);
+            status = judge(l, candidate, &found, error);
         }
-        if (status == PHL_OK && found > *figure) {
-            *figure = found;
+        if (status == PHL_OK && found > candidate->figure) {
+            candidate->figure = found;
             best = values[i];
         }
     }
     *number = best;
-    return status == PHL_OK ? phl_grammar_complete(grammar, error) : status;
+    return status == PHL_OK ? phl_grammar_renew(candidate->grammar, error) : status;
 }
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* How the grammar is smoothed and shared: chosen with one and with two annotations; what is shared
+/* How a candidate is smoothed: chosen with one annotation a label and with two; how much is shared,
  * with more, too. */
-static phl_status choose_smoothing(struct learner *l, phl_grammar *grammar, double *score,
-                                   double *figure, phl_error *error)
+static phl_status choose_smoothing(const struct learner *l, struct candidate *candidate,
+                                   phl_error *error)
 {
-    phl_smoothing *smoothing = &grammar->smoothing;
+    phl_smoothing *smoothing = &candidate->grammar->smoothing;
     uint32_t stage = l->step.stage;
-    phl_status status = judge(l, grammar, score, figure, error);
-    if (status == PHL_OK && stage == 0) {
-        status = choose(l, grammar, &smoothing->label, label_strengths, COUNT(label_strengths),
-                        score, figure, error);
+    const struct {
+        bool now;
+        double *number;
+        const double *values;
+        size_t n;
+    } choices[] = {
+        {stage == 0, &smoothing->label, label_strengths, COUNT(label_strengths)},
+        {stage == 1, &smoothing->state, state_strengths, COUNT(state_strengths)},
+        {stage == 1, &smoothing->annotation, annotation_strengths, COUNT(annotation_strengths)},
+        {l->data->n_classes > 1, &smoothing->share, shares, COUNT(shares)},
+    };
+    phl_status status = judge(l, candidate, &candidate->figure, error);
+    for (size_t i = 0; status == PHL_OK && l->n_held > 0 && i < COUNT(choices); i++) {
+        if (choices[i].now) {
+            status = choose(l, candidate, choices[i].number, choices[i].values, choices[i].n,
+                            error);
+        }
     }
-    if (status == PHL_OK && stage == 1) {
-        status = choose(l, grammar, &smoothing->state, state_strengths, COUNT(state_strengths),
-                        score, figure, error);
-    }
-    if (status == PHL_OK && stage == 1) {
-        status = choose(l, grammar, &smoothing->annotation, annotation_strengths,
-                        COUNT(annotation_strengths), score, figure, error);
-    }
-    if (status == PHL_OK && grammar->n_classes > 1) {
-        status = choose(l, grammar, &smoothing->share, shares, COUNT(shares), score, figure, error);
-    }
-    return status;
+    return status == PHL_OK ? judge(l, candidate, &candidate->figure, error) : status;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -594,105 +588,133 @@ static phl_status merge(struct learner *l, phl_error *error)
     return status;
 }
 
-/* The grammar of a stage, judged. */
-static phl_status finish_stage(struct learner *l, double *score, phl_grammar **grammar,
-                               double *figure, phl_error *error)
+/* The candidate of a stage, judged. */
+static phl_status finish_stage(struct learner *l, struct candidate *candidate, phl_error *error)
 {
-    phl_grammar *made = NULL;
-    phl_status status = make_grammar(l, &made, error);
+    phl_status status = make_candidate(l, candidate, error);
     for (int i = 1; status == PHL_OK && i < CLASS_STEPS && l->step.stage > 0; i++) {
-        status = step_classes(l, made, false, false, error);
+        status = step_classes(l, candidate, false, false, error);
     }
     if (status == PHL_OK) {
-        status = choose_smoothing(l, made, score, figure, error);
+        status = choose_smoothing(l, candidate, error);
     }
-    if (status != PHL_OK) {
-        phl_grammar_free(made);
-        return status;
+    if (status == PHL_OK) {
+        l->smoothing = candidate->grammar->smoothing;
+        l->step.held_out = candidate->figure;
+        status = tell(l, error);
     }
-    l->smoothing = made->smoothing;
-    l->step.held_out = *figure;
-    *grammar = made;
-    return tell(l, error);
+    return status;
 }
 
-/* The best stage goes to *learned; its scores are those of the trees held out. */
-static phl_status run_stages(struct learner *l, phl_learned *learned, phl_error *error)
+/* More annotations. */
+static phl_status begin_stage(struct learner *l, bool *done, phl_error *error)
 {
-    size_t n_scores = l->n_held * l->data->n_classes;
-    double *score = phl_alloc(n_scores, sizeof *score, error), last = (double)NAN;
-    learned->held_score = phl_alloc(n_scores, sizeof *score, error);
-    phl_status status = score == NULL || learned->held_score == NULL ? PHL_ERR_MEMORY
-                                                                     : begin(l, error);
+    phl_status status = split(l, done, error);
+    l->step.stage++;
+    if (status == PHL_OK && !*done) {
+        status = run_em(l, l->options->iterations, error);
+    }
+    if (status == PHL_OK && !*done) {
+        status = merge(l, error);
+    }
+    return status == PHL_OK && !*done ? run_em(l, MERGED_STEPS, error) : status;
+}
+
+/* What is known of the chosen stage, into its parts. */
+static phl_status describe(const struct learner *l, struct candidate *best, uint32_t stage,
+                           double before, phl_error *error)
+{
+    const phl_smoothing *smoothing = &best->grammar->smoothing;
+    for (size_t c = 0; c < l->data->n_classes; c++) {
+        phl_grammar_part *part = best->parts[c];
+        part->numbers[PHL_PART_PAIR] = l->options->pair;
+        part->numbers[PHL_PART_LABEL] = smoothing->label;
+        part->numbers[PHL_PART_STATE] = smoothing->state;
+        part->numbers[PHL_PART_ANNOTATION] = smoothing->annotation;
+        part->numbers[PHL_PART_SHARE] = smoothing->share;
+        part->numbers[PHL_PART_UNSEEN] = part->counts->unseen;
+        part->numbers[PHL_PART_STAGE] = stage;
+        part->numbers[PHL_PART_HELD_OUT] = best->figure;
+        part->numbers[PHL_PART_BEFORE] = before;
+        part->n_held = l->n_held;
+        part->held = phl_alloc(l->n_held, sizeof *part->held, error);
+        if (part->held == NULL) {
+            return PHL_ERR_MEMORY;
+        }
+        memcpy(part->held, best->score + c * l->n_held, l->n_held * sizeof *part->held);
+    }
+    return PHL_OK;
+}
+
+/* Stages until two in a row gain nothing. */
+static phl_status run_stages(struct learner *l, struct candidate *best, phl_error *error)
+{
+    double before = 0.0, last = 0.0;
+    uint32_t stage = 0;
     bool done = false;
+    phl_status status = begin(l, error);
     while (status == PHL_OK && !done) {
-        phl_grammar *grammar = NULL;
-        double figure = 0.0;
-        status = finish_stage(l, score, &grammar, &figure, error);
-        if (status == PHL_OK && (learned->grammar == NULL || figure > learned->held_out)) {
-            phl_grammar_free(learned->grammar);
-            learned->grammar = grammar;
-            grammar = NULL;
-            learned->before = last;
-            learned->held_out = figure;
-            learned->stage = l->step.stage;
-            status = judge(l, learned->grammar, learned->held_score, &figure, error);
-        } else if (l->step.stage > learned->stage + 1) {
-            done = true; /* two stages without a gain */
+        struct candidate candidate = {0};
+        status = finish_stage(l, &candidate, error);
+        double figure = candidate.figure;
+        if (status == PHL_OK && (best->grammar == NULL || figure > best->figure)) {
+            free_candidate(l, best);
+            *best = candidate;
+            stage = l->step.stage;
+            before = stage == 0 ? figure : last;
+        } else {
+            free_candidate(l, &candidate);
+            done = l->step.stage > stage + 1;
         }
         last = figure;
-        phl_grammar_free(grammar);
         if (status == PHL_OK && !done) {
-            status = split(l, &done, error);
-            l->step.stage++;
-        }
-        if (status == PHL_OK && !done) {
-            status = run_em(l, l->options->iterations, error);
-        }
-        if (status == PHL_OK && !done) {
-            status = merge(l, error);
-        }
-        if (status == PHL_OK && !done) {
-            status = run_em(l, 3, error);
+            status = begin_stage(l, &done, error);
         }
     }
-    phl_free(score);
+    return status == PHL_OK ? describe(l, best, stage, before, error) : status;
+}
+
+/* The log-likelihood of all trees of each class. */
+static phl_status score_all(const struct learner *l, const struct candidate *best,
+                            phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t c = 0; status == PHL_OK && c < l->data->n_classes; c++) {
+        phl_rule_table *table = NULL;
+        phl_inside *inside = NULL;
+        status = phl_grammar_infer(best->grammar, c, l->pieces[c].lists, &table, &inside, error);
+        if (status == PHL_OK) {
+            best->parts[c]->log_likelihood = total_log_likelihood(inside, l->pieces[c].all);
+        }
+        phl_inside_free(inside);
+        phl_rule_table_free(table);
+    }
     return status;
 }
 
 phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options *options,
-                             phl_learned *learned, phl_error *error)
+                             phl_grammar_part ***parts, phl_error *error)
 {
     struct learner l = {.data = data,
                         .options = options,
                         .smoothing = {5.0, 20.0, 5.0, data->n_classes > 1 ? 0.8 : 0.0},
                         .step = {.held_out = (double)NAN}};
-    phl_learned made = {.before = (double)NAN};
+    struct candidate best = {0};
     phl_status status = prepare(&l, error);
     if (status == PHL_OK) {
-        status = run_stages(&l, &made, error);
+        status = run_stages(&l, &best, error);
     }
     for (int i = 0; status == PHL_OK && i < FINAL_STEPS; i++) {
-        status = step_classes(&l, made.grammar, false, true, error);
+        status = step_classes(&l, &best, false, true, error);
     }
     if (status == PHL_OK) {
-        made.n_held = l.n_held;
-        made.held = l.held;
-        l.held = NULL;
+        status = score_all(&l, &best, error);
     }
+    if (status == PHL_OK) {
+        *parts = best.parts;
+        best.parts = NULL;
+    }
+    free_candidate(&l, &best);
     release(&l);
-    if (status != PHL_OK) {
-        phl_learned_clear(&made);
-        return status;
-    }
-    *learned = made;
-    return PHL_OK;
-}
-
-void phl_learned_clear(phl_learned *learned)
-{
-    phl_grammar_free(learned->grammar);
-    phl_free(learned->held);
-    phl_free(learned->held_score);
-    memset(learned, 0, sizeof *learned);
+    return status;
 }

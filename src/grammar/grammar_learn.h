@@ -13,7 +13,7 @@
 
 /* Where learning is. */
 typedef struct phl_learn_step {
-    size_t step, steps;    /* of all, at most */
+    size_t step, steps;    /* done, and about how many there will be */
     double log_likelihood; /* of the training trees that are not held out, pooled tables */
     double held_out;       /* figure of the stage, a tree (see above); NaN: not known yet */
     uint32_t stage;        /* splits so far */
@@ -39,29 +39,15 @@ typedef struct phl_learn_data {
     size_t n_classes;
 } phl_learn_data;
 
-typedef struct phl_learned {
-    phl_grammar *grammar;
-    uint32_t stage;     /* that was chosen */
-    double held_out;    /* its figure, and */
-    double before;      /* that of the stage before; NaN: there is none */
-    size_t n_held;      /* trees held out: */
-    uint32_t *held;     /* [n_held] their numbers, ascending */
-    double *held_score; /* [n_held][n_classes] log p under the model of each class, before the steps
-                           on all trees */
-} phl_learned;
-
-/* *learned is untouched when the watch said stop, and the status PHL_ERR_CANCELLED. */
+/* One part a class, released with phl_grammar_part_free and phl_free: *parts is untouched when the
+ * watch said stop, and the status PHL_ERR_CANCELLED. */
 phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options *options,
-                             phl_learned *learned, phl_error *error);
-void phl_learned_clear(phl_learned *learned);
+                             phl_grammar_part ***parts, phl_error *error);
 
-/* Mean log posterior of the classes of trees: log prior(c) + score(t, c) / temperature, normalised.
- * score [n][n_classes], weights NULL: 1 each. */
-double phl_grammar_posterior(const double *score, const int32_t *class_of, const double *weight,
-                             size_t n, const double *log_prior, size_t n_classes,
-                             double temperature);
-/* The temperature that makes it largest; its value in *best (may be NULL). */
-double phl_grammar_temperature(const double *score, const int32_t *class_of, const double *weight,
-                               size_t n, const double *log_prior, size_t n_classes, double *best);
+/* Is this tree held out, being number `place` of its class? */
+static inline bool phl_grammar_learn_holds(size_t place)
+{
+    return place % 10 == 9;
+}
 
 #endif

@@ -225,19 +225,3 @@ void phl_lists_free(phl_lists *lists)
     phl_free(lists->of_subtree);
     phl_free(lists);
 }
-
-phl_status phl_lists_weigh(const phl_lists *lists, const double *weight, const int32_t *class_of,
-                           int32_t class_number, double **root_weight, phl_error *error)
-{
-    double *made = phl_alloc_zero(lists->n, sizeof *made, error);
-    if (made == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    for (size_t t = 0; t < lists->n_trees; t++) {
-        if (class_of == NULL || class_of[t] == class_number) {
-            made[lists->root[t]] += weight == NULL ? 1.0 : weight[t];
-        }
-    }
-    *root_weight = made;
-    return PHL_OK;
-}

@@ -53,9 +53,4 @@ phl_status phl_lists_create(const phl_forest *forest, const uint32_t *symbol_of,
                             bool pair, phl_lists **lists, phl_error *error);
 void phl_lists_free(phl_lists *lists);
 
-/* Occurrences of each list, trees counted by weight [trees] (NULL: 1 each), to be released with
- * phl_free; trees whose `class_of` is not `class_number` do not count (class_of NULL: all do). */
-phl_status phl_lists_weigh(const phl_lists *lists, const double *weight, const int32_t *class_of,
-                           int32_t class_number, double **root_weight, phl_error *error);
-
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-phl_status phl_blocks_make(const phl_rules *rules, const uint32_t *sizes, phl_blocks *blocks,
+phl_status phl_rule_counts_place(const phl_rules *rules, const uint32_t *sizes, phl_blocks *blocks,
                            phl_error *error)
 {
     size_t n = rules->rules.n, at = 0;
@@ -22,7 +22,7 @@ phl_status phl_blocks_make(const phl_rules *rules, const uint32_t *sizes, phl_bl
     return PHL_OK;
 }
 
-void phl_blocks_clear(phl_blocks *blocks)
+void phl_rule_counts_unplace(phl_blocks *blocks)
 {
     phl_free(blocks->first);
     blocks->first = NULL;
@@ -109,7 +109,7 @@ phl_status phl_rule_counts_create(const phl_rules *rules, const uint32_t *sizes,
     }
     made->rules = rules;
     made->sizes = sizes;
-    phl_status status = phl_blocks_make(rules, sizes, &made->blocks, error);
+    phl_status status = phl_rule_counts_place(rules, sizes, &made->blocks, error);
     if (status == PHL_OK && !make(&made->n, made->blocks.first[rules->rules.n], error)) {
         status = PHL_ERR_MEMORY;
     }
@@ -136,7 +136,7 @@ void phl_rule_counts_free(phl_rule_counts *counts)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         phl_free(arrays[i]);
     }
-    phl_blocks_clear(&counts->blocks);
+    phl_rule_counts_unplace(&counts->blocks);
     phl_free(counts->first_state);
     phl_free(counts->of_rule);
     phl_free(counts->of_context);

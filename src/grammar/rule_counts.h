@@ -14,9 +14,9 @@ typedef struct phl_blocks {
 } phl_blocks;
 
 /* sizes: annotations of each symbol [M + PHL_SYMBOLS]. */
-phl_status phl_blocks_make(const phl_rules *rules, const uint32_t *sizes, phl_blocks *blocks,
+phl_status phl_rule_counts_place(const phl_rules *rules, const uint32_t *sizes, phl_blocks *blocks,
                            phl_error *error);
-void phl_blocks_clear(phl_blocks *blocks);
+void phl_rule_counts_unplace(phl_blocks *blocks);
 
 typedef struct phl_rule_counts {
     const phl_rules *rules; /* borrowed, as are the sizes */

@@ -14,7 +14,7 @@ phl_status phl_rule_table_create(const phl_rules *rules, const uint32_t *sizes,
     }
     made->rules = rules;
     made->sizes = sizes;
-    phl_status status = phl_blocks_make(rules, sizes, &made->blocks, error);
+    phl_status status = phl_rule_counts_place(rules, sizes, &made->blocks, error);
     if (status == PHL_OK) {
         made->p = phl_alloc_zero(made->blocks.first[rules->rules.n], sizeof *made->p, error);
         status = made->p == NULL ? PHL_ERR_MEMORY : PHL_OK;
@@ -30,7 +30,7 @@ phl_status phl_rule_table_create(const phl_rules *rules, const uint32_t *sizes,
 void phl_rule_table_free(phl_rule_table *table)
 {
     if (table != NULL) {
-        phl_blocks_clear(&table->blocks);
+        phl_rule_counts_unplace(&table->blocks);
         phl_free(table->p);
         phl_free(table);
     }
