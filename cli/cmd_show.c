@@ -41,8 +41,7 @@ static void print_run(const char *path, const phl_run *run)
              kind_in_words(phl_run_kind(run)));
     terminal_fact("model", text);
     bool grammar = phl_run_kind(run) == PHL_GRAMMAR;
-    terminal_fact(grammar ? "annotations" : "states",
-                  number_grouped(phl_run_states(run), number));
+    terminal_fact(grammar ? "annotations" : "states", number_grouped(phl_run_states(run), number));
     if (grammar && phl_run_meta(run, "temperature")) {
         snprintf(text, sizeof text, "%.3g (of class posteriors)",
                  strtod(phl_run_meta(run, "temperature"), NULL));

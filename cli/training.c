@@ -117,10 +117,11 @@ int training_begin(const cli_arguments *parsed, void *context, training *how)
     static const char *const not_for_grammars[] = {"smoothing", "tolerance"};
     for (size_t i = 0; o->kind == PHL_GRAMMAR && i < 2; i++) {
         if (arguments_given(parsed, not_for_grammars[i])) {
-            return usage_error(parsed->command,
-                               "option --%s is not for --model grammar, which chooses that by trees "
-                               "held out",
-                               not_for_grammars[i]);
+            return usage_error(
+                parsed->command,
+                "option --%s is not for --model grammar, which chooses that by trees "
+                "held out",
+                not_for_grammars[i]);
         }
     }
     if (partition && !(how->partition = read_text(partition))) {

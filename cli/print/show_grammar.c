@@ -143,8 +143,8 @@ static weighted *rank_labels(const grammar *g)
     }
     for (size_t r = 0; r < g->n_rules; r++) {
         const int32_t *rule = g->rules[r];
-        size_t size = (size_t)g->sizes[rule[0]] * (size_t)g->sizes[rule[1]] *
-                      (size_t)g->sizes[rule[2]];
+        size_t size =
+            (size_t)g->sizes[rule[0]] * (size_t)g->sizes[rule[1]] * (size_t)g->sizes[rule[2]];
         for (size_t i = 0; i < size; i++) {
             labels[rule[2]].weight += *block++;
         }
@@ -174,8 +174,8 @@ void show_grammar(const phl_run *run, const phl_draw *draw, size_t top)
         states += (size_t)g.sizes[x];
     }
     printf("\n  rules see %s; %zu rules between %zu annotated labels, after %.0f %s\n",
-           known[0] != 0 ? "parent and left sibling" : "the parent, or the left sibling",
-           g.n_rules, states, known[6], known[6] == 1 ? "split" : "splits");
+           known[0] != 0 ? "parent and left sibling" : "the parent, or the left sibling", g.n_rules,
+           states, known[6], known[6] == 1 ? "split" : "splits");
     printf("  smoothing: labels %g, states %g, annotations %g, shared with other classes %g\n",
            known[1], known[2], known[3], known[4]);
     weighted *ranked = rank_labels(&g);

@@ -184,11 +184,11 @@ static phl_status find_gains(const phl_rule_counts *counts, struct gains *gains,
     }
     add_gains(counts, &rules->firsts, counts->of_first, counts->PX, gains);
     add_gains(counts, &rules->seconds, counts->of_second, counts->LX, gains);
-    phl_status status = take_totals(counts, &rules->firsts, counts->of_first, counts->PX, gains,
-                                    error);
-    return status == PHL_OK ? take_totals(counts, &rules->seconds, counts->of_second, counts->LX,
-                                          gains, error)
-                            : status;
+    phl_status status =
+        take_totals(counts, &rules->firsts, counts->of_first, counts->PX, gains, error);
+    return status == PHL_OK
+               ? take_totals(counts, &rules->seconds, counts->of_second, counts->LX, gains, error)
+               : status;
 }
 
 /* *some: is there one to merge? */

@@ -5,8 +5,8 @@
 #include "grammar/rule_counts.h"
 
 /* Every annotation of a label becomes two, where they will count `least` each on average and are
- * `most` at most: *sizes and *split (counts of the same rules) are new.  The counts are divided evenly but
- * for random factors of 1 +- `noise`. */
+ * `most` at most: *sizes and *split (counts of the same rules) are new.  The counts are divided
+ * evenly but for random factors of 1 +- `noise`. */
 typedef struct phl_split_options {
     double least, noise;
     uint32_t most;

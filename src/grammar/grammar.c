@@ -72,9 +72,9 @@ static phl_status make_pool(phl_grammar *grammar, phl_error *error)
             status = phl_rules_add(&grammar->pool_rules, rules->items[r], &number, error);
         }
     }
-    return status == PHL_OK ? phl_rule_counts_create(&grammar->pool_rules, grammar->sizes,
-                                                     &grammar->pool, error)
-                            : status;
+    return status == PHL_OK
+               ? phl_rule_counts_create(&grammar->pool_rules, grammar->sizes, &grammar->pool, error)
+               : status;
 }
 
 phl_status phl_grammar_renew(phl_grammar *grammar, phl_error *error)

@@ -136,8 +136,8 @@ static phl_status make_pieces(struct learner *l, phl_error *error)
             status = make_lists(l, piece->forest, &piece->lists, error);
         }
         if (status == PHL_OK) {
-            status = weigh(l, piece->forest, piece->lists, trees, n, &piece->train, &piece->all,
-                           error);
+            status =
+                weigh(l, piece->forest, piece->lists, trees, n, &piece->train, &piece->all, error);
         }
     }
     size_t n = 0;
@@ -250,8 +250,8 @@ static double total_log_likelihood(const phl_inside *inside, const double *root_
 
 /* Expected counts under a table: what the counts had is replaced. */
 static phl_status expect(const phl_lists *lists, const phl_rule_table *table,
-                         const double *root_weight, phl_rule_counts *counts,
-                         double *log_likelihood, phl_error *error)
+                         const double *root_weight, phl_rule_counts *counts, double *log_likelihood,
+                         phl_error *error)
 {
     phl_inside *inside = NULL;
     phl_status status = phl_inside_create(lists, table, &inside, error);
@@ -371,8 +371,7 @@ static phl_status make_part(const struct learner *l, size_t c, phl_grammar_part 
         status = phl_rules_add(&(*part)->rules, rules->items[r], &number, error);
     }
     if (status == PHL_OK) {
-        status =
-            phl_rule_counts_create(&(*part)->rules, (*part)->sizes, &(*part)->counts, error);
+        status = phl_rule_counts_create(&(*part)->rules, (*part)->sizes, &(*part)->counts, error);
     }
     if (status == PHL_OK) {
         (*part)->counts->unseen = l->unseen / (double)l->data->n_classes;
@@ -434,10 +433,10 @@ static phl_status judge(const struct learner *l, const struct candidate *candida
     size_t n = l->n_held, n_classes = l->data->n_classes;
     struct scoring scoring = {l, candidate};
     double *by_tree = phl_alloc(n * n_classes, sizeof *by_tree, error);
-    phl_status status = by_tree == NULL ? PHL_ERR_MEMORY
-                                        : phl_parallel_chunks(n_classes, 1, l->options->threads,
-                                                              score_class, &scoring, NULL, NULL,
-                                                              error);
+    phl_status status = by_tree == NULL
+                            ? PHL_ERR_MEMORY
+                            : phl_parallel_chunks(n_classes, 1, l->options->threads, score_class,
+                                                  &scoring, NULL, NULL, error);
     double sum = 0.0, total = 0.0;
     for (size_t t = 0; status == PHL_OK && t < n; t++) {
         for (size_t c = 0; c < n_classes; c++) {
@@ -447,8 +446,8 @@ static phl_status judge(const struct learner *l, const struct candidate *candida
         total += l->held_weight[t];
     }
     if (status == PHL_OK && n_classes > 1) {
-        const phl_temperature_data data = {n, n_classes, by_tree, l->held_class, l->held_weight,
-                                           l->log_prior};
+        const phl_temperature_data data = {
+            n, n_classes, by_tree, l->held_class, l->held_weight, l->log_prior};
         (void)phl_temperature_fit(&data, figure);
     } else if (status == PHL_OK) {
         *figure = total > 0.0 ? sum / total : 0.0;
@@ -507,8 +506,8 @@ static phl_status choose_smoothing(const struct learner *l, struct candidate *ca
     phl_status status = judge(l, candidate, &candidate->figure, error);
     for (size_t i = 0; status == PHL_OK && l->n_held > 0 && i < COUNT(choices); i++) {
         if (choices[i].now) {
-            status = choose(l, candidate, choices[i].number, choices[i].values, choices[i].n,
-                            error);
+            status =
+                choose(l, candidate, choices[i].number, choices[i].values, choices[i].n, error);
         }
     }
     return status == PHL_OK ? judge(l, candidate, &candidate->figure, error) : status;
@@ -675,8 +674,7 @@ static phl_status run_stages(struct learner *l, struct candidate *best, phl_erro
 }
 
 /* The log-likelihood of all trees of each class. */
-static phl_status score_all(const struct learner *l, const struct candidate *best,
-                            phl_error *error)
+static phl_status score_all(const struct learner *l, const struct candidate *best, phl_error *error)
 {
     phl_status status = PHL_OK;
     for (size_t c = 0; status == PHL_OK && c < l->data->n_classes; c++) {

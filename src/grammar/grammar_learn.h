@@ -3,8 +3,8 @@
  * Every tenth tree of each class is held out.  Annotations are split in stages; in each, EM runs on
  * the trees of all classes together, then on each class; how much is smoothed and shared is chosen,
  * and so is the stage, by the held-out trees: by the class posterior at its best temperature where
- * there are classes, by the likelihood where there is one model.  The chosen grammar then takes some
- * steps on all trees.
+ * there are classes, by the likelihood where there is one model.  The chosen grammar then takes
+ * some steps on all trees.
  */
 #ifndef PHL_GRAMMAR_GRAMMAR_LEARN_H
 #define PHL_GRAMMAR_GRAMMAR_LEARN_H

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clones.h"
+#include "base/lanes.h"
 #include "base/memory.h"
 
 size_t phl_inside_states(const phl_inside *inside, uint32_t symbol)
@@ -82,7 +84,7 @@ struct step {
     size_t parents, lefts, states; /* annotations */
     size_t value, value_stride;    /* its part of the list's value */
     size_t below;                  /* of the symbol's states, in the value of `below` */
-    size_t next, next_stride;      /* in the value of `next`; stride 0: it does not see the parent */
+    size_t next, next_stride; /* in the value of `next`; stride 0: it does not see the parent */
 };
 
 /* Goes through the rules that a list's symbols, hidden or not, may stand for. */
@@ -90,8 +92,8 @@ struct steps {
     const phl_inside *inside;
     const phl_list *list;
     const uint32_t *rule;
-    uint32_t a, b, c;    /* first labels */
-    uint32_t na, nb, nc; /* and how many */
+    uint32_t a, b, c;     /* first labels */
+    uint32_t na, nb, nc;  /* and how many */
     size_t lefts, states; /* of the whole list */
     uint64_t i;
 };
@@ -163,6 +165,24 @@ static const double *value_of(const phl_inside *inside, uint32_t list)
     return list == PHL_NO_LIST ? NULL : inside->value + inside->first[list];
 }
 
+/* out(j) += sum over k of p(j, k) after(k). */
+PHL_CLONES
+static void add_products(const double *p, const double *after, size_t rows, size_t n, double *out)
+{
+    size_t whole = n - n % PHL_LANES;
+    for (size_t j = 0; j < rows; j++, p += n) {
+        phl_lanes lanes = {0.0, 0.0, 0.0, 0.0};
+        for (size_t k = 0; k < whole; k += PHL_LANES) {
+            lanes += phl_lanes_at(p + k) * phl_lanes_at(after + k);
+        }
+        double sum = phl_lanes_sum(lanes);
+        for (size_t k = whole; k < n; k++) {
+            sum += p[k] * after[k];
+        }
+        out[j] += sum;
+    }
+}
+
 static void run_list(phl_inside *inside, size_t number)
 {
     const phl_list *list = &inside->lists->items[number];
@@ -177,13 +197,12 @@ static void run_list(phl_inside *inside, size_t number)
         for (size_t i = 0; i < step.parents; i++) {
             double *row = value + step.value + i * step.value_stride;
             follow(&step, below, next, i, after);
-            for (size_t j = 0; j < step.lefts; j++, p += step.states) {
-                double sum = 0.0;
-                for (size_t k = 0; k < step.states; k++) {
-                    sum += p[k] * after[k];
-                }
-                row[j] += sum;
+            if (step.lefts == 1 && step.states == 1) {
+                row[0] += p[0] * after[0];
+            } else {
+                add_products(p, after, step.lefts, step.states, row);
             }
+            p += step.lefts * step.states;
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -210,6 +229,22 @@ double phl_inside_tree(const phl_inside *inside, size_t tree)
     return inside->log_scale[inside->lists->root[tree]];
 }
 
+/* What weight(j) brings to each p(j, k): summed over j, and as counts. */
+PHL_CLONES
+static void add_flows(const double *restrict p, const double *restrict after,
+                      const double *restrict weight, double scale, size_t rows, size_t n,
+                      double *restrict sum, double *restrict count)
+{
+    for (size_t j = 0; j < rows; j++, p += n, count += n) {
+        double scaled = weight[j] * scale;
+        for (size_t k = 0; k < n; k++) {
+            double flow = scaled * p[k];
+            sum[k] += flow;
+            count[k] += flow * after[k];
+        }
+    }
+}
+
 /* The expectation of a list, that of its parts, and counts. */
 static void count_list(const phl_inside *inside, size_t number, double *outside, double *room,
                        double *n)
@@ -229,14 +264,14 @@ static void count_list(const phl_inside *inside, size_t number, double *outside,
             const double *row = out + step.value + i * step.value_stride;
             follow(&step, below, next, i, after);
             memset(sum, 0, step.states * sizeof *sum);
-            for (size_t j = 0; j < step.lefts; j++, p += step.states, count += step.states) {
-                double weight = row[j] * scale;
-                for (size_t k = 0; k < step.states; k++) {
-                    double flow = weight * p[k];
-                    sum[k] += flow;
-                    count[k] += flow * after[k];
-                }
+            if (step.lefts == 1 && step.states == 1) {
+                sum[0] = row[0] * scale * p[0];
+                count[0] += sum[0] * after[0];
+            } else {
+                add_flows(p, after, row, scale, step.lefts, step.states, sum, count);
             }
+            p += step.lefts * step.states;
+            count += step.lefts * step.states;
             size_t at = step.next + i * step.next_stride;
             for (size_t k = 0; to_below != NULL && k < step.states; k++) {
                 to_below[step.below + k] += sum[k] * (next == NULL ? 1.0 : next[at + k]);

@@ -27,8 +27,7 @@ static bool same(const phl_list *x, const phl_list *y)
            x->below == y->below && x->next == y->next;
 }
 
-static phl_status intern(phl_lists *lists, const phl_list *list, uint32_t *number,
-                         phl_error *error)
+static phl_status intern(phl_lists *lists, const phl_list *list, uint32_t *number, phl_error *error)
 {
     phl_status status =
         phl_hash_table_reserve(&lists->table, lists->n, 64, hash_item, lists->items, error);
@@ -83,9 +82,7 @@ static phl_status add_children(phl_lists *lists, const phl_forest *forest,
         if (slot > 0) {
             bool filled = forest->links[k - 1].slot == slot;
             int32_t of_left = filled ? forest->label[forest->links[k - 1].child] : 0;
-            item.left = !filled        ? empty
-                        : of_left < 0 ? PHL_SYMBOL_HIDDEN
-                                       : symbol_of[of_left];
+            item.left = !filled ? empty : of_left < 0 ? PHL_SYMBOL_HIDDEN : symbol_of[of_left];
         }
         item.parent = slot > 0 ? seen_parent(lists, parent) : parent;
         status = intern(lists, &item, &list, error);
@@ -112,9 +109,10 @@ static phl_status check_gaps(const phl_forest *forest, phl_error *error)
     }
     return empty <= EMPTY_MORE || empty / EMPTY_A_LINK <= forest->n_links
                ? PHL_OK
-               : phl_raise(error, PHL_ERR_LIMIT, "number the slots without large gaps",
-                           "%llu empty slots before %zu children: a grammar takes each for a symbol",
-                           (unsigned long long)empty, forest->n_links);
+               : phl_raise(
+                     error, PHL_ERR_LIMIT, "number the slots without large gaps",
+                     "%llu empty slots before %zu children: a grammar takes each for a symbol",
+                     (unsigned long long)empty, forest->n_links);
 }
 
 /* The rules that a new pattern stands for. */
@@ -124,11 +122,12 @@ static phl_status add_pattern(phl_lists *lists, phl_triple pattern, phl_error *e
     uint64_t nb = phl_lists_count_labels(lists, pattern.b);
     uint64_t nc = phl_lists_count_labels(lists, pattern.c);
     if (na * nb > PHL_PATTERN_RULES || na * nb * nc > PHL_PATTERN_RULES) {
-        return phl_raise(error, PHL_ERR_LIMIT,
-                         "use trees with fewer unknown labels side by side, or a model of another kind",
-                         "unknown labels next to each other: with %u labels they may be one of %.3g "
-                         "combinations",
-                         lists->rules.labels, (double)na * (double)nb * (double)nc);
+        return phl_raise(
+            error, PHL_ERR_LIMIT,
+            "use trees with fewer unknown labels side by side, or a model of another kind",
+            "unknown labels next to each other: with %u labels they may be one of %.3g "
+            "combinations",
+            lists->rules.labels, (double)na * (double)nb * (double)nc);
     }
     phl_status status = phl_grow(&lists->rule_of, &lists->rules_of_capacity,
                                  lists->n_rules_of + na * nb * nc, sizeof *lists->rule_of, error);

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 phl_status phl_rule_counts_place(const phl_rules *rules, const uint32_t *sizes, phl_blocks *blocks,
-                           phl_error *error)
+                                 phl_error *error)
 {
     size_t n = rules->rules.n, at = 0;
     blocks->first = phl_alloc(n + 1, sizeof *blocks->first, error);
@@ -83,20 +83,17 @@ static phl_status make_sums(phl_rule_counts *counts, phl_error *error)
     place_rules(&rules->contexts, counts->sizes, counts->of_context, &of_contexts);
     place_pairs(&rules->firsts, counts->sizes, counts->of_first, &of_firsts);
     place_pairs(&rules->seconds, counts->sizes, counts->of_second, &of_seconds);
-    bool made = make(&counts->x, symbols, error) &&
-                make(&counts->X, counts->first_state[symbols], error) &&
-                make(&counts->p, symbols, error) && make(&counts->px, rules->firsts.n, error) &&
-                make(&counts->plx, rules->rules.n, error) &&
-                make(&counts->Plx, of_rules.P, error) && make(&counts->pLx, of_rules.L, error) &&
-                make(&counts->PLx, of_rules.PL, error) &&
-                make(&counts->pl, rules->contexts.n, error) &&
-                make(&counts->Pl, of_contexts.P, error) &&
-                make(&counts->pL, of_contexts.L, error) &&
-                make(&counts->PL, of_contexts.PL, error) &&
-                make(&counts->PX, of_firsts.annotated, error) &&
-                make(&counts->Px, of_firsts.state, error) &&
-                make(&counts->LX, of_seconds.annotated, error) &&
-                make(&counts->Lx, of_seconds.state, error);
+    bool made =
+        make(&counts->x, symbols, error) && make(&counts->X, counts->first_state[symbols], error) &&
+        make(&counts->p, symbols, error) && make(&counts->px, rules->firsts.n, error) &&
+        make(&counts->plx, rules->rules.n, error) && make(&counts->Plx, of_rules.P, error) &&
+        make(&counts->pLx, of_rules.L, error) && make(&counts->PLx, of_rules.PL, error) &&
+        make(&counts->pl, rules->contexts.n, error) && make(&counts->Pl, of_contexts.P, error) &&
+        make(&counts->pL, of_contexts.L, error) && make(&counts->PL, of_contexts.PL, error) &&
+        make(&counts->PX, of_firsts.annotated, error) &&
+        make(&counts->Px, of_firsts.state, error) &&
+        make(&counts->LX, of_seconds.annotated, error) &&
+        make(&counts->Lx, of_seconds.state, error);
     return made ? PHL_OK : PHL_ERR_MEMORY;
 }
 
@@ -129,9 +126,9 @@ void phl_rule_counts_free(phl_rule_counts *counts)
     if (counts == NULL) {
         return;
     }
-    double *const arrays[] = {counts->n,   counts->x,   counts->X,   counts->p,  counts->px,
+    double *const arrays[] = {counts->n,   counts->x,   counts->X,   counts->p,   counts->px,
                               counts->plx, counts->Plx, counts->pLx, counts->PLx, counts->pl,
-                              counts->Pl,  counts->pL,  counts->PL,  counts->PX, counts->Px,
+                              counts->Pl,  counts->pL,  counts->PL,  counts->PX,  counts->Px,
                               counts->LX,  counts->Lx};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         phl_free(arrays[i]);
@@ -159,14 +156,22 @@ static void clear_sums(phl_rule_counts *counts)
         double *array;
         size_t count;
     } all[] = {
-        {counts->x, symbols},           {counts->X, counts->first_state[symbols]},
-        {counts->p, symbols},           {counts->px, rules->firsts.n},
-        {counts->plx, rules->rules.n},  {counts->Plx, of_rules.P},
-        {counts->pLx, of_rules.L},      {counts->PLx, of_rules.PL},
-        {counts->pl, rules->contexts.n}, {counts->Pl, of_contexts.P},
-        {counts->pL, of_contexts.L},    {counts->PL, of_contexts.PL},
-        {counts->PX, of_firsts.annotated}, {counts->Px, of_firsts.state},
-        {counts->LX, of_seconds.annotated}, {counts->Lx, of_seconds.state},
+        {counts->x, symbols},
+        {counts->X, counts->first_state[symbols]},
+        {counts->p, symbols},
+        {counts->px, rules->firsts.n},
+        {counts->plx, rules->rules.n},
+        {counts->Plx, of_rules.P},
+        {counts->pLx, of_rules.L},
+        {counts->PLx, of_rules.PL},
+        {counts->pl, rules->contexts.n},
+        {counts->Pl, of_contexts.P},
+        {counts->pL, of_contexts.L},
+        {counts->PL, of_contexts.PL},
+        {counts->PX, of_firsts.annotated},
+        {counts->Px, of_firsts.state},
+        {counts->LX, of_seconds.annotated},
+        {counts->Lx, of_seconds.state},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         memset(all[i].array, 0, all[i].count * sizeof *all[i].array);

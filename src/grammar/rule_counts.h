@@ -15,7 +15,7 @@ typedef struct phl_blocks {
 
 /* sizes: annotations of each symbol [M + PHL_SYMBOLS]. */
 phl_status phl_rule_counts_place(const phl_rules *rules, const uint32_t *sizes, phl_blocks *blocks,
-                           phl_error *error);
+                                 phl_error *error);
 void phl_rule_counts_unplace(phl_blocks *blocks);
 
 typedef struct phl_rule_counts {

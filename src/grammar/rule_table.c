@@ -39,7 +39,7 @@ void phl_rule_table_free(phl_rule_table *table)
 /* What is known of one rule at every level of the hierarchy; names as in rule_counts.h. */
 struct levels {
     double px, plx;
-    double *Plx, *pLx, *PLx;  /* label given states */
+    double *Plx, *pLx, *PLx;   /* label given states */
     double *X, *PX, *LX, *PLX; /* annotation given states */
 };
 
@@ -107,8 +107,7 @@ static void fill_labels(const phl_rule_counts *counts, const phl_triple *rule,
     *stop = 0.0;
     if (rule->b == phl_rules_symbol(labels, PHL_SYMBOL_EMPTY)) {
         phl_triple end = {rule->a, rule->b, phl_rules_symbol(labels, PHL_SYMBOL_STOP)};
-        uint32_t first =
-            phl_triples_find(&counts->rules->firsts, (phl_triple){end.a, end.c, 0});
+        uint32_t first = phl_triples_find(&counts->rules->firsts, (phl_triple){end.a, end.c, 0});
         double of_end = base_of(counts, &end);
         of_end = pool != NULL ? mix(of_end, pool_stop, share) : of_end;
         *stop = smooth_first(counts, &end, first, of_end, strength);
@@ -204,8 +203,7 @@ static void fill_annotations(const phl_rule_counts *counts, const phl_triple *ru
                 second == NULL ? NULL : counts->Lx + second->state, lefts, states, out->X,
                 pool == NULL ? NULL : pool->LX, share, strength, out->LX);
     double of_parent = rule->a >= labels ? 0.0 : rule->b >= labels ? 1.0 : 0.5;
-    const double *n =
-        at->rule == PHL_NO_TRIPLE ? NULL : counts->n + counts->blocks.first[at->rule];
+    const double *n = at->rule == PHL_NO_TRIPLE ? NULL : counts->n + counts->blocks.first[at->rule];
     const double *total =
         at->rule == PHL_NO_TRIPLE ? NULL : counts->PLx + counts->of_rule[at->rule].PL;
     for (size_t ij = 0; ij < parents * lefts; ij++) {

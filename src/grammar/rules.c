@@ -32,8 +32,8 @@ phl_status phl_rules_add(phl_rules *rules, phl_triple rule, uint32_t *number, ph
         return status;
     }
     struct phl_rule_parts *parts = &rules->parts[before];
-    status = phl_triples_add(&rules->contexts, (phl_triple){rule.a, rule.b, 0}, &parts->context,
-                             error);
+    status =
+        phl_triples_add(&rules->contexts, (phl_triple){rule.a, rule.b, 0}, &parts->context, error);
     if (status == PHL_OK) {
         status =
             phl_triples_add(&rules->firsts, (phl_triple){rule.a, rule.c, 0}, &parts->first, error);

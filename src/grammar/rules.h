@@ -1,7 +1,7 @@
 /* rules.h - the rules of a tree grammar, as far as they occur.
  *
  * A rule (parent, left, symbol) says that below a node with the label `parent`, to the right of a
- * sibling `left`, there comes `symbol`: a label, an empty slot, or the end of the siblings.  Symbols
+ * sibling `left`, there comes `symbol`: a label, an empty slot, or the end of the siblings. Symbols
  * are the labels 0 .. M - 1 and those below.  What is a table here has an entry for each rule that
  * occurs, never for each that might: memory grows with the data, not with the alphabet.
  *

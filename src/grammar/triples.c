@@ -48,8 +48,8 @@ uint32_t phl_triples_find(const phl_triples *triples, phl_triple item)
 phl_status phl_triples_add(phl_triples *triples, phl_triple item, uint32_t *number,
                            phl_error *error)
 {
-    phl_status status = phl_hash_table_reserve(&triples->table, triples->n, 64, hash_item,
-                                               triples->items, error);
+    phl_status status =
+        phl_hash_table_reserve(&triples->table, triples->n, 64, hash_item, triples->items, error);
     if (status != PHL_OK) {
         return status;
     }

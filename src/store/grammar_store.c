@@ -30,8 +30,8 @@ static phl_status read_numbers(const phl_database *database, const phl_array_dir
                                int64_t model, phl_grammar_part *part, phl_error *error)
 {
     const double *numbers = part->numbers;
-    phl_status status = read_flat(database, directory, model, "numbers", PHL_FLOAT64,
-                                  part->numbers, PHL_PART_NUMBERS, error);
+    phl_status status = read_flat(database, directory, model, "numbers", PHL_FLOAT64, part->numbers,
+                                  PHL_PART_NUMBERS, error);
     bool good = numbers[PHL_PART_PAIR] == 0.0 || numbers[PHL_PART_PAIR] == 1.0;
     for (int i = PHL_PART_LABEL; i <= PHL_PART_ANNOTATION; i++) {
         good = good && numbers[i] >= 1e-9 && numbers[i] <= 1e9;
@@ -50,8 +50,8 @@ static phl_status read_sizes(const phl_database *database, const phl_array_direc
                              int64_t model, phl_grammar_part *part, phl_error *error)
 {
     size_t symbols = (size_t)part->labels + PHL_SYMBOLS;
-    phl_status status = read_flat(database, directory, model, "annotations", PHL_INT32,
-                                  part->sizes, symbols, error);
+    phl_status status = read_flat(database, directory, model, "annotations", PHL_INT32, part->sizes,
+                                  symbols, error);
     for (size_t s = 0; status == PHL_OK && s < symbols; s++) {
         uint32_t most = s < part->labels ? MOST_ANNOTATIONS : 1;
         if (part->sizes[s] < 1 || part->sizes[s] > most) {
@@ -95,8 +95,8 @@ static phl_status read_rules(const phl_database *database, const phl_array_direc
             status = phl_database_damaged(database, error, "a rule that cannot be");
             break;
         }
-        *cells += (uint64_t)part->sizes[rules[r].a] * part->sizes[rules[r].b] *
-                  part->sizes[rules[r].c];
+        *cells +=
+            (uint64_t)part->sizes[rules[r].a] * part->sizes[rules[r].b] * part->sizes[rules[r].c];
         status = phl_rules_add(&part->rules, rules[r], &number, error);
         if (status == PHL_OK && number != r) {
             status = phl_database_damaged(database, error, "a rule that occurs twice");

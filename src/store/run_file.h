@@ -68,8 +68,7 @@ phl_status phl_draw_store_read(const phl_database *database, const phl_array_dir
 /* The same for kind grammar: grammar_store.c. */
 phl_status phl_grammar_store_read(const phl_database *database,
                                   const phl_array_directory *directory, int64_t model,
-                                  const phl_draw_kind *kind, phl_params **params,
-                                  phl_error *error);
+                                  const phl_draw_kind *kind, phl_params **params, phl_error *error);
 
 /* ---- The forest: forest_store.c -------------------------------------------------------------- */
 

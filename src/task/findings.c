@@ -438,8 +438,7 @@ static phl_status compare_starts(phl_class_diagnosis *made, phl_error *error)
     return add_finding(made, false, &text, status, NULL, error);
 }
 
-phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made,
-                                phl_error *error)
+phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made, phl_error *error)
 {
     if (made->n_chains == 0) {
         return find_nothing(model, made, error);

@@ -37,8 +37,8 @@ static phl_status add_start(const phl_run *run, size_t first, phl_grammar_part *
         }
         parts[c] = run->models[c].draws[draws[c]].params->grammar;
     }
-    phl_status status = phl_grammar_create(parts, run->n_models,
-                                           &grammars->grammars[grammars->n], error);
+    phl_status status =
+        phl_grammar_create(parts, run->n_models, &grammars->grammars[grammars->n], error);
     grammars->n += status == PHL_OK;
     return status;
 }
@@ -47,12 +47,12 @@ phl_status phl_grammar_scores_open(const phl_run *run, phl_grammars *grammars, p
 {
     size_t most = run->models[0].n_draws;
     phl_grammar_part **parts = phl_alloc(run->n_models, sizeof *parts, error);
-    *grammars = (phl_grammars){
-        .grammars = phl_alloc_zero(most, sizeof(phl_grammar *), error),
-        .draws = phl_alloc(phl_times(most, run->n_models), sizeof(size_t), error)};
-    phl_status status =
-        parts == NULL || grammars->grammars == NULL || grammars->draws == NULL ? PHL_ERR_MEMORY
-                                                                               : PHL_OK;
+    *grammars =
+        (phl_grammars){.grammars = phl_alloc_zero(most, sizeof(phl_grammar *), error),
+                       .draws = phl_alloc(phl_times(most, run->n_models), sizeof(size_t), error)};
+    phl_status status = parts == NULL || grammars->grammars == NULL || grammars->draws == NULL
+                            ? PHL_ERR_MEMORY
+                            : PHL_OK;
     for (size_t d = 0; status == PHL_OK && d < most; d++) {
         status = add_start(run, d, parts, grammars, error);
     }
@@ -101,8 +101,8 @@ static phl_status make_view(const phl_forest *forest, const uint32_t *symbol_of,
         const phl_grammar *grammar = grammars->grammars[i];
         phl_lists **lists = &view->lists[grammar->pair];
         if (*lists == NULL) {
-            status = phl_lists_create(forest, symbol_of, grammar->labels, grammar->pair, lists,
-                                      error);
+            status =
+                phl_lists_create(forest, symbol_of, grammar->labels, grammar->pair, lists, error);
         }
     }
     return status;
@@ -176,10 +176,9 @@ static phl_status score(struct jobs *jobs, const phl_prepared *prepared, bool sh
     size_t n_jobs = jobs->grammars->n * jobs->n_models;
     jobs->n_trees = forest->n_trees;
     jobs->scores = phl_alloc(phl_times(n_jobs, forest->n_trees), sizeof *jobs->scores, error);
-    phl_status status =
-        jobs->scores == NULL
-            ? PHL_ERR_MEMORY
-            : make_view(forest, prepared->label_row, jobs->grammars, &jobs->trees, error);
+    phl_status status = jobs->scores == NULL ? PHL_ERR_MEMORY
+                                             : make_view(forest, prepared->label_row,
+                                                         jobs->grammars, &jobs->trees, error);
     if (status == PHL_OK && !shape) {
         status = phl_copy_trees(forest, NULL, forest->n_trees, PHL_COPY_SHAPES, &bare, error);
     }

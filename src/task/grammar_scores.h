@@ -1,7 +1,7 @@
 /* grammar_scores.h - log-probabilities of whole trees under the grammars of a run.
  *
- * A grammar says how probable labels and shape are together.  Labels given the shape: divided by the
- * probability of the tree with every label unknown.
+ * A grammar says how probable labels and shape are together.  Labels given the shape: divided by
+ * the probability of the tree with every label unknown.
  */
 #ifndef PHL_TASK_GRAMMAR_SCORES_H
 #define PHL_TASK_GRAMMAR_SCORES_H

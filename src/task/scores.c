@@ -293,7 +293,8 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
     return status;
 }
 
-/* A grammar has one figure for labels and shape together; where it is asked for, it stands for both.
+/* A grammar has one figure for labels and shape together; where it is asked for, it stands for
+ * both.
  */
 static phl_status average_grammars(const phl_prepared *prepared, const phl_model *models,
                                    size_t n_models, int threads, phl_cancel_fn cancel,

@@ -392,8 +392,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
         status = check_forest(forest, options, error);
     }
     if (status == PHL_OK && options->partition != NULL) {
-        status = phl_partition_json_parse(options->partition, training.options.states, forest->max_slot,
-                                          &axes, &n_axes, error);
+        status = phl_partition_json_parse(options->partition, training.options.states,
+                                          forest->max_slot, &axes, &n_axes, error);
     }
     if (status != PHL_OK) {
         return status;

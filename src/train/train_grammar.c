@@ -209,9 +209,8 @@ phl_status phl_train_grammar_run(phl_training *training, phl_error *error)
         return status;
     }
     bool one = training->n_chains == 1;
-    struct start every = {.training = training,
-                          .class_of = class_of,
-                          .threads = one ? training->options.threads : 1};
+    struct start every = {
+        .training = training, .class_of = class_of, .threads = one ? training->options.threads : 1};
     status = phl_parallel_chunks(training->n_chains, 1, one ? 1 : training->options.threads,
                                  run_chunk, &every, NULL, NULL, error);
     phl_free(class_of);
@@ -275,10 +274,9 @@ phl_status phl_train_grammar_finish(const phl_training *training, phl_error *err
     double *weight = phl_alloc(n_trees, sizeof *weight, error);
     double *log_prior = phl_alloc(run->n_models, sizeof *log_prior, error);
     int32_t *class_of = phl_alloc(n_trees, sizeof *class_of, error);
-    phl_status status =
-        score == NULL || weight == NULL || log_prior == NULL || class_of == NULL
-            ? PHL_ERR_MEMORY
-            : list_held(training, class_of, weight, &n, error);
+    phl_status status = score == NULL || weight == NULL || log_prior == NULL || class_of == NULL
+                            ? PHL_ERR_MEMORY
+                            : list_held(training, class_of, weight, &n, error);
     if (status == PHL_OK) {
         char text[32];
         double posterior;
