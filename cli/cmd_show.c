@@ -46,6 +46,7 @@ static void print_run(const char *path, const phl_run *run)
         snprintf(text, sizeof text, "%.3g (of class posteriors)",
                  strtod(phl_run_meta(run, "temperature"), NULL));
         terminal_fact("temperature", text);
+        terminal_fact("classifies by", phl_run_meta(run, "form"));
     }
     terminal_fact("slots", number_grouped(phl_run_slots(run), number));
     terminal_fact("labels", number_grouped(phl_run_labels(run), number));

@@ -249,38 +249,38 @@ static double total_log_likelihood(const phl_inside *inside, const double *root_
 }
 
 /* Expected counts under a table: what the counts had is replaced. */
-static phl_status expect(const phl_lists *lists, const phl_rule_table *table,
-                         const double *root_weight, phl_rule_counts *counts, double *log_likelihood,
-                         phl_error *error)
+static phl_status expect(phl_inside *inside, const double *root_weight, phl_rule_counts *counts,
+                         double *log_likelihood, phl_error *error)
 {
-    phl_inside *inside = NULL;
-    phl_status status = phl_inside_create(lists, table, &inside, error);
-    if (status == PHL_OK) {
-        phl_inside_run(inside);
-        *log_likelihood = total_log_likelihood(inside, root_weight);
-        memset(counts->n, 0, counts->blocks.first[lists->rules.rules.n] * sizeof *counts->n);
-        status = phl_inside_count(inside, root_weight, counts->n, error);
-    }
+    size_t cells = counts->blocks.first[inside->lists->rules.rules.n];
+    phl_inside_run(inside);
+    *log_likelihood = total_log_likelihood(inside, root_weight);
+    memset(counts->n, 0, cells * sizeof *counts->n);
+    phl_status status = phl_inside_count(inside, root_weight, counts->n, error);
     if (status == PHL_OK) {
         phl_rule_counts_sum(counts);
     }
-    phl_inside_free(inside);
     return status;
 }
 
 static phl_status run_em(struct learner *l, size_t iterations, phl_error *error)
 {
     phl_rule_table *table = NULL;
+    phl_inside *inside = NULL;
     phl_status status = phl_rule_table_create(&l->lists->rules, l->sizes, &table, error);
+    if (status == PHL_OK) {
+        status = phl_inside_create(l->lists, table, &inside, error);
+    }
     for (size_t i = 0; status == PHL_OK && i < iterations; i++) {
         status = phl_rule_table_fill(table, l->counts, NULL, &l->smoothing, error);
         if (status == PHL_OK) {
-            status = expect(l->lists, table, l->train, l->counts, &l->log_likelihood, error);
+            status = expect(inside, l->train, l->counts, &l->log_likelihood, error);
         }
         if (status == PHL_OK) {
             status = tell(l, error);
         }
     }
+    phl_inside_free(inside);
     phl_rule_table_free(table);
     return status;
 }
@@ -328,6 +328,8 @@ static phl_status step_class(size_t chunk, size_t begin, size_t end, int worker,
         const struct piece *piece = &l->pieces[c];
         phl_grammar_part *part = step->candidate->parts[c];
         phl_rule_table *table = NULL;
+        phl_inside *inside = NULL;
+        double log_likelihood;
         status = phl_rule_table_create(&part->rules, part->sizes, &table, error);
         if (status == PHL_OK) {
             status = step->pooled
@@ -335,10 +337,13 @@ static phl_status step_class(size_t chunk, size_t begin, size_t end, int worker,
                          : phl_grammar_fill(step->candidate->grammar, c, table, error);
         }
         if (status == PHL_OK) {
-            double log_likelihood;
-            status = expect(piece->lists, table, step->all ? piece->all : piece->train,
-                            part->counts, &log_likelihood, error);
+            status = phl_inside_create(piece->lists, table, &inside, error);
         }
+        if (status == PHL_OK) {
+            status = expect(inside, step->all ? piece->all : piece->train, part->counts,
+                            &log_likelihood, error);
+        }
+        phl_inside_free(inside);
         phl_rule_table_free(table);
     }
     return status;

@@ -1,6 +1,8 @@
 /* grammar_part.c - what one start of the learner found for one class; see grammar_part.h. */
 #include "grammar/grammar_part.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 
 phl_status phl_grammar_part_create(uint32_t labels, phl_grammar_part **part, phl_error *error)
@@ -31,6 +33,13 @@ void phl_grammar_part_free(phl_grammar_part *part)
         phl_free(part->held);
         phl_free(part);
     }
+}
+
+bool phl_grammar_part_has_form(const phl_grammar_part *part, const char *form)
+{
+    bool pair = part->numbers[PHL_PART_PAIR] != 0.0;
+    return form == NULL || (strcmp(form, "pair") != 0 && strcmp(form, "single") != 0) ||
+           pair == (strcmp(form, "pair") == 0);
 }
 
 phl_smoothing phl_grammar_part_smoothing(const phl_grammar_part *part)

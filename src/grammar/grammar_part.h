@@ -34,6 +34,10 @@ typedef struct phl_grammar_part {
 phl_status phl_grammar_part_create(uint32_t labels, phl_grammar_part **part, phl_error *error);
 void phl_grammar_part_free(phl_grammar_part *part);
 
+/* Is its form "pair" (rules see parent and left sibling together) or "single", as asked?  "all" and
+ * NULL are both. */
+bool phl_grammar_part_has_form(const phl_grammar_part *part, const char *form);
+
 phl_smoothing phl_grammar_part_smoothing(const phl_grammar_part *part);
 
 #endif

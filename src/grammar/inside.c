@@ -73,6 +73,7 @@ void phl_inside_free(phl_inside *inside)
         phl_free(inside->log_scale);
         phl_free(inside->norm);
         phl_free(inside->room);
+        phl_free(inside->outside);
         phl_free(inside);
     }
 }
@@ -283,19 +284,23 @@ static void count_list(const phl_inside *inside, size_t number, double *outside,
     }
 }
 
-phl_status phl_inside_count(const phl_inside *inside, const double *root_weight, double *n,
+phl_status phl_inside_count(phl_inside *inside, const double *root_weight, double *n,
                             phl_error *error)
 {
-    size_t lists = inside->lists->n;
-    double *outside = phl_alloc_zero(inside->first[lists], sizeof *outside, error);
-    double *room = phl_alloc(2 * (size_t)inside->most, sizeof *room, error);
+    size_t lists = inside->lists->n, numbers = inside->first[lists];
+    if (inside->outside == NULL) {
+        inside->outside = phl_alloc(numbers, sizeof *inside->outside, error);
+    }
     unsigned char *reached = phl_alloc_zero(lists, 1, error);
-    phl_status status =
-        outside == NULL || room == NULL || reached == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    for (size_t i = lists; status == PHL_OK && i-- > 0;) {
+    if (inside->outside == NULL || reached == NULL) {
+        phl_free(reached);
+        return PHL_ERR_MEMORY;
+    }
+    memset(inside->outside, 0, numbers * sizeof *inside->outside);
+    for (size_t i = lists; i-- > 0;) {
         const phl_list *list = &inside->lists->items[i];
         if (root_weight[i] > 0.0 && inside->norm[i] > 0.0) { /* a root: its value is 1 */
-            outside[inside->first[i]] += root_weight[i];
+            inside->outside[inside->first[i]] += root_weight[i];
             reached[i] = 1;
         }
         if (!reached[i]) {
@@ -307,10 +312,8 @@ phl_status phl_inside_count(const phl_inside *inside, const double *root_weight,
         if (list->next != PHL_NO_LIST) {
             reached[list->next] = 1;
         }
-        count_list(inside, i, outside, room, n);
+        count_list(inside, i, inside->outside, inside->room, n);
     }
-    phl_free(outside);
-    phl_free(room);
     phl_free(reached);
-    return status;
+    return PHL_OK;
 }

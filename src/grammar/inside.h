@@ -17,9 +17,9 @@ typedef struct phl_inside {
     uint32_t most;               /* annotations of a symbol */
     size_t *first;               /* [n + 1] where each value begins */
     double *value;
-    double *log_scale; /* [n] -inf: probability 0 */
-    double *norm;      /* [n] what its own value was divided by */
-    double *room;
+    double *log_scale;      /* [n] -inf: probability 0 */
+    double *norm;           /* [n] what its own value was divided by */
+    double *room, *outside; /* work space; outside: made when counts are first asked for */
 } phl_inside;
 
 /* The table may be filled anew between runs, of the same sizes. */
@@ -38,7 +38,7 @@ size_t phl_inside_states(const phl_inside *inside, uint32_t symbol);
 
 /* Expected counts of all rules, given weights of roots [lists], are added to n (as the blocks of
  * the table lie). */
-phl_status phl_inside_count(const phl_inside *inside, const double *root_weight, double *n,
+phl_status phl_inside_count(phl_inside *inside, const double *root_weight, double *n,
                             phl_error *error);
 
 #endif

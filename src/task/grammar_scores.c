@@ -118,7 +118,8 @@ struct jobs {
     const phl_grammars *grammars;
     size_t first, n_models, n_trees; /* models of the run */
     struct view trees, shapes;
-    double *scores; /* [starts][n_models][trees] */
+    const char *form; /* of the starts that classify */
+    double *scores;   /* [starts][n_models][trees] */
 };
 
 static phl_status run_job(size_t chunk, size_t begin, size_t end, int worker, void *context,
@@ -146,6 +147,17 @@ static phl_status run_job(size_t chunk, size_t begin, size_t end, int worker, vo
     return status;
 }
 
+/* As training chose; all where it did not, or where there are none such. */
+static const char *find_form(const phl_run *run, const phl_grammars *grammars)
+{
+    const char *form = phl_run_meta(run, "form");
+    bool any = false;
+    for (size_t i = 0; i < grammars->n; i++) {
+        any = any || phl_grammar_part_has_form(grammars->grammars[i]->parts[0], form);
+    }
+    return any ? form : NULL;
+}
+
 /* Over the starts, by root. */
 static void average(const struct jobs *jobs, const phl_roots *roots, phl_grammar_mean mean,
                     double *room, double *scores)
@@ -153,14 +165,17 @@ static void average(const struct jobs *jobs, const phl_roots *roots, phl_grammar
     size_t starts = jobs->grammars->n, n = jobs->n_trees;
     for (size_t m = 0; m < jobs->n_models; m++) {
         for (size_t r = 0; r < roots->n; r++) {
-            double sum = 0.0;
+            double sum = 0.0, classify = 0.0;
             for (size_t s = 0; s < starts; s++) {
                 room[s] = jobs->scores[(s * jobs->n_models + m) * n + roots->tree[r]];
-                sum += room[s];
+                if (phl_grammar_part_has_form(jobs->grammars->grammars[s]->parts[0], jobs->form)) {
+                    sum += room[s];
+                    classify += 1.0;
+                }
             }
             double *out = &scores[m * roots->n + r];
             if (mean == PHL_MEAN_LOG) {
-                *out = sum / (double)starts;
+                *out = sum / classify;
             } else {
                 phl_scores_average_draws(room, starts, 1, out);
             }
@@ -205,7 +220,10 @@ phl_status phl_grammar_scores_make(const phl_prepared *prepared, const phl_model
     if (status == PHL_OK && room == NULL) {
         status = PHL_ERR_MEMORY;
     }
-    struct jobs jobs = {.grammars = &grammars, .first = models->class_index, .n_models = n_models};
+    struct jobs jobs = {.grammars = &grammars,
+                        .first = models->class_index,
+                        .n_models = n_models,
+                        .form = find_form(models->run, &grammars)};
     if (status == PHL_OK) {
         status = score(&jobs, prepared, shape, threads, cancel, context, error);
     }

@@ -228,19 +228,52 @@ phl_status phl_train_grammar_run(phl_training *training, phl_error *error)
  * Temperature
  * ------------------------------------------------------------------------------------------- */
 
-/* Mean log p over the starts, of every tree held out under every class: score [held][classes]. */
-static void average_scores(const phl_run *run, size_t n_held, double *score)
+/* Mean log p over the starts of some form, of every tree held out under every class: score
+ * [held][classes].  False: there is no such start. */
+static bool average_scores(const phl_run *run, const char *form, size_t n_held, double *score)
 {
+    bool any = false;
     for (size_t c = 0; c < run->n_models; c++) {
         const phl_model *model = &run->models[c];
         for (size_t t = 0; t < n_held; t++) {
-            double sum = 0.0;
+            double sum = 0.0, starts = 0.0;
             for (size_t d = 0; d < model->n_draws; d++) {
-                sum += model->draws[d].params->grammar->held[t];
+                const phl_grammar_part *part = model->draws[d].params->grammar;
+                if (phl_grammar_part_has_form(part, form)) {
+                    sum += part->held[t];
+                    starts += 1.0;
+                }
             }
-            score[t * run->n_models + c] = sum / (double)model->n_draws;
+            score[t * run->n_models + c] = sum / starts;
+            any = any || starts > 0.0;
         }
     }
+    return any;
+}
+
+/* The starts that classify best, all or those of one form, and their temperature. */
+static phl_status choose_form(phl_run *run, phl_temperature_data *data, double *score,
+                              phl_error *error)
+{
+    static const char *const forms[] = {"all", "pair", "single"};
+    double best = -INFINITY, temperature = 1.0;
+    const char *chosen = forms[0];
+    char text[32];
+    data->score = score;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        double posterior = -INFINITY, found = 1.0;
+        if (average_scores(run, forms[i], data->n, score)) {
+            found = phl_temperature_fit(data, &posterior);
+        }
+        if (posterior > best) {
+            best = posterior;
+            temperature = found;
+            chosen = forms[i];
+        }
+    }
+    (void)snprintf(text, sizeof text, "%.17g", temperature);
+    phl_status status = phl_run_set_meta(run, "temperature", text, error);
+    return status == PHL_OK ? phl_run_set_meta(run, "form", chosen, error) : status;
 }
 
 /* Classes and weights of the trees held out, in their order. */
@@ -278,15 +311,11 @@ phl_status phl_train_grammar_finish(const phl_training *training, phl_error *err
                             ? PHL_ERR_MEMORY
                             : list_held(training, class_of, weight, &n, error);
     if (status == PHL_OK) {
-        char text[32];
-        double posterior;
         for (size_t c = 0; c < run->n_models; c++) {
             log_prior[c] = log(run->models[c].weight);
         }
-        average_scores(run, n, score);
-        const phl_temperature_data data = {n, run->n_models, score, class_of, weight, log_prior};
-        (void)snprintf(text, sizeof text, "%.17g", phl_temperature_fit(&data, &posterior));
-        status = phl_run_set_meta(run, "temperature", text, error);
+        phl_temperature_data data = {n, run->n_models, score, class_of, weight, log_prior};
+        status = choose_form(run, &data, score, error);
     }
     phl_free(score);
     phl_free(weight);
