@@ -9,17 +9,18 @@
 #define OPTION_BLOCK_ROW                                                                           \
     {                                                                                              \
         .name = "block", .type = OPTION_INTEGER, .argument = "N", .least = 1, .most = SIZE_MAX,    \
-        .fallback_note = "100,000, fewer when they have a million distinct subtrees and links",    \
-        .help = "trees read and handled at a time, if given whatever their size: fewer take less " \
-                "memory, more are faster, the results are the same; '--block 1' prints at once "   \
-                "what comes from a pipe that does not end"                                         \
+        .fallback_note = "100,000, or fewer if they have a million distinct subtrees and links",   \
+        .help = "read and handle N trees at a time, whatever their size; fewer take "              \
+                "less memory, more are faster, and the results are the same; with "                \
+                "'--block 1' results are printed as soon as a tree comes out of a pipe"            \
     }
 
 /* For a command's description. */
 #define BLOCKS_IN_WORDS                                                                            \
-    "Trees are read block by block, so there may be any number of them, and rows are printed as "  \
-    "they come: at a bad tree those of the trees before it are there (a JSON array is left "       \
-    "open), then come the error and its exit code."
+    "Trees are read block by block, so there may be any number of them, "                          \
+    "and rows are printed as they come. If a tree is bad, the rows of the "                        \
+    "trees before it are printed (a JSON array is left open), then the "                           \
+    "error."
 
 /* First in what the callbacks of a task get as their context. */
 typedef struct tree_blocks {

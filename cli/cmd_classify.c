@@ -252,8 +252,8 @@ static const cli_option classify_rows[] = {
      .letter = 'p',
      .type = OPTION_OUTPUT,
      .argument = "FILE",
-     .help = "write a row for each tree: true and predicted class, the probability of each class; "
-             "written only when complete"},
+     .help = "write one row per tree: true and predicted class, the probability of "
+             "each class; the file appears only when complete"},
     OPTION_JSON_ROW("print the evaluation as one JSON object, or the predictions as an array"),
 };
 static const option_group classify_options = {"Classification", classify_rows,
@@ -263,8 +263,8 @@ static const option_group *const groups[] = {&classify_options, &reading_options
 
 static const example examples[] = {
     {"how well are test trees classified?", "phloem classify classes.run test.trees"},
-    {"classes of new trees, and how sure", "phloem classify classes.run new.trees"},
-    {"both, with classes as frequent as in training",
+    {"classes of new trees, and how sure they are", "phloem classify classes.run new.trees"},
+    {"an evaluation and predictions, with classes as frequent as in training",
      "phloem classify --class-prior empirical classes.run test.trees -p predictions.tsv"},
     {"one figure for a script", "phloem classify --json classes.run test.trees | jq .accuracy"},
     {NULL, NULL}};
@@ -272,15 +272,16 @@ static const example examples[] = {
 const cli_command command_classify = {
     .name = "classify",
     .summary = "find the classes of trees",
-    .description =
-        "Takes a run trained with --per-class. Where the trees have classes the answer is held "
-        "against them: accuracy, the entropy of the true classes given the predicted one, "
-        "log-loss and the confusion matrix. Otherwise a row for each tree is printed: the "
-        "predicted class and the probability of each.\n\n"
-        "Trees are read block by block, so there may be any number of them. Rows wait in a "
-        "temporary file, in the folder TMPDIR or else /tmp, until it is sure that no tree has a "
-        "class; with --no-class they are printed as they come, at a bad tree those of the trees "
-        "before it.",
+    .description = "Takes a run trained with --per-class. If the trees have classes, the "
+                   "predictions are compared with them: accuracy, the entropy of the true "
+                   "classes given the predicted one, log-loss and the confusion matrix. "
+                   "Otherwise one row per tree is printed: the predicted class and the "
+                   "probability of every class.\n\n"
+                   "Trees are read block by block, so there may be any number of them. "
+                   "Until it is certain that no tree has a class, rows are kept in a "
+                   "temporary file, in the folder TMPDIR or else /tmp. With --no-class "
+                   "they are printed as they come; if a tree is bad, those of the trees "
+                   "before it are printed.",
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

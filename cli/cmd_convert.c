@@ -25,19 +25,21 @@ static const example examples[] = {
      "phloem convert train.elastic.tree --only-class 3,7 --limit 10 -o -"},
     {"dependency trees labelled by relation",
      "phloem convert en.conllu --conllu-label deprel -o en.trees"},
-    {"from a pipe, passing over bad trees",
+    {"from a pipe, skipping bad trees",
      "zcat big.trees.gz | phloem convert - --from brackets --skip-bad -o good.trees"},
     {NULL, NULL}};
 
 const cli_command command_convert = {
     .name = "convert",
     .summary = "convert trees between formats",
-    .description =
-        "Reads all trees of the inputs and writes them to one output in another format.\n\n"
-        "Formats: brackets (.trees), json (.jsonl), elastic (.elastic.tree), xml (.xml), conllu "
-        "(.conllu) and ptb (.ptb, .mrg). Files ending in .gz or .zst are compressed. brackets and "
-        "json express everything; a tree the output format cannot express is an error that names "
-        "the tree, and the output stays as it was.",
+    .description = "Reads all trees of the inputs and writes them to one output in "
+                   "another format.\n\n"
+                   "Formats: brackets (.trees), json (.jsonl), elastic (.elastic.tree), "
+                   "xml (.xml), conllu (.conllu) and ptb (.ptb, .mrg). Files ending in "
+                   ".gz or .zst are compressed. json expresses everything, brackets "
+                   "everything but weights and ids. A tree that the output format cannot "
+                   "express is an error that names the tree, and the output stays as it "
+                   "was.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

@@ -182,8 +182,8 @@ static const cli_option decode_rows[] = {
      .help = "the joint probability of a node's state and its parent's, one row each"},
     {.name = "joint",
      .type = OPTION_FLAG,
-     .help = "the states that are most probable together, with their log-probability, in place "
-             "of those most probable one by one"},
+     .help = "the states that are jointly most probable, with their "
+             "log-probability, instead of the most probable state of each node"},
     OPTION_DRAW_ROW,
     OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print a JSON array with an object for each row, numbers in full"),
@@ -196,22 +196,22 @@ static const option_group *const groups[] = {&decode_options, &reading_options, 
 static const example examples[] = {
     {"the most probable state of every node", "phloem decode trees.run test.trees"},
     {"the probabilities of all states", "phloem decode --marginals trees.run test.trees"},
-    {"the states most probable together, of the first tree",
+    {"the jointly most probable states of the first tree",
      "phloem decode --joint --limit 1 trees.run test.trees"},
-    {"trees without class, by the model of one class",
+    {"trees without a class, by the model of one class",
      "phloem decode --class left classes.run new.trees"},
     {NULL, NULL}};
 
 const cli_command command_decode = {
     .name = "decode",
     .summary = "find the hidden states of nodes",
-    .description =
-        "Prints a row for each node, in pre-order: its number, that of its parent (-1 at the "
-        "root), its slot, label, most probable state and that state's probability given all "
-        "labels of the tree. Nodes and states are counted from 0, slots from 1.\n\n"
-        "With a run trained with --per-class each tree is decoded by the model of its own class; "
-        "trees without one need --class. What a state stands for is told by 'phloem show'."
-        "\n\n" BLOCKS_IN_WORDS,
+    .description = "Prints one row per node, in pre-order: its number, the number of its "
+                   "parent (-1 at the root), its slot, its label, its most probable "
+                   "state, and the probability of that state given all labels of the "
+                   "tree. Nodes and states are counted from 0, slots from 1.\n\n"
+                   "If the run was trained with --per-class, each tree is decoded by the "
+                   "model of its own class; trees without a class need --class. 'phloem "
+                   "show' tells what a state stands for.\n\n" BLOCKS_IN_WORDS,
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

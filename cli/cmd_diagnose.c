@@ -53,8 +53,10 @@ static const cli_option diagnose_rows[] = {
      .type = OPTION_STRING,
      .argument = "NAME",
      .fallback_note = "all",
-     .help = "look at the model of this class alone, in full"},
-    {.name = "allow-few", .type = OPTION_FLAG, .help = "fewer than 4 chains are no trouble"},
+     .help = "diagnose only the model of this class, in full"},
+    {.name = "allow-few",
+     .type = OPTION_FLAG,
+     .help = "do not count fewer than 4 chains as trouble"},
     OPTION_JSON_ROW("print everything as JSON"),
 };
 static const option_group diagnose_options = {"Report", diagnose_rows,
@@ -62,7 +64,7 @@ static const option_group diagnose_options = {"Report", diagnose_rows,
 static const option_group *const groups[] = {&diagnose_options, &general_options, NULL};
 
 static const example examples[] = {
-    {"did the chains find the same?", "phloem diagnose trees.run"},
+    {"do the chains agree?", "phloem diagnose trees.run"},
     {"one class in full", "phloem diagnose --class left classes.run"},
     {"in a script: go on only with a run that can be trusted",
      "phloem diagnose trees.run >report.txt && phloem label trees.run new.trees"},
@@ -71,21 +73,24 @@ static const example examples[] = {
 const cli_command command_diagnose = {
     .name = "diagnose",
     .summary = "tell whether a run can be trusted; exit code 1 on trouble",
-    .description =
-        "Compares the chains of a run on quantities that do not depend on how states are numbered: "
-        "log-joint, log-likelihood, the number of active slots and the sum of their sizes k.  "
-        "Draws after the warm-up count, at temperature 1.  Prints what is wrong in sentences, "
-        "with advice.\n\n"
-        "R-hat compares chains with each other and their first halves with their second: near 1 "
-        "they agree.  ESS is the number of independent draws that would be worth as much, for "
-        "averages (bulk) and for the 5 % and 95 % quantiles (tail).  MCSE is the standard error of "
-        "the mean.  They are computed as by the R package posterior.\n\n"
-        "Trouble is an R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity that is "
-        "constant in every chain but not the same (stuck), and fewer than 4 chains.  A quantity "
-        "with one value in all chains is constant, which is fine.  Chains whose log-joints do not "
-        "overlap (the central 90 % of them) are in different modes.\n\n"
-        "For EM, restarts are compared by where they ended.  Trouble is an objective that is not "
-        "finite or fell; the limit of --iterations and a single restart are only noted.",
+    .description = "Compares the chains of a run on quantities that do not depend on how "
+                   "states are numbered: log-joint, log-likelihood, the number of active "
+                   "slots and the sum of their sizes k.  Only draws after the warm-up and "
+                   "at temperature 1 count.  Prints in sentences what is wrong, with "
+                   "advice.\n\n"
+                   "R-hat compares chains with each other and their first halves with "
+                   "their second: near 1 they agree.  ESS is the number of independent "
+                   "draws that would be worth as much, for averages (bulk) and for the 5 "
+                   "% and 95 % quantiles (tail).  MCSE is the standard error of the "
+                   "mean.  They are computed as in the R package posterior.\n\n"
+                   "Trouble is an R-hat above 1.05, a bulk ESS below 100 over all chains, "
+                   "a quantity that is constant in every chain but differs between chains "
+                   "(stuck), and fewer than 4 chains.  A quantity with one value in all "
+                   "chains is constant, which is fine.  Chains are in different modes if "
+                   "their log-joints (the central 90 % of them) do not overlap.\n\n"
+                   "For EM, the final objectives of the restarts are compared.  Trouble "
+                   "is an objective that is not finite or that fell; reaching the limit "
+                   "of --iterations and having a single restart are only noted.",
     .operands = "RUN",
     .operand_help = "a file written by 'phloem train'",
     .least_operands = 1,

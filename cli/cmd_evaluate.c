@@ -275,11 +275,12 @@ static const cli_option evaluate_rows[] = {
      .most = 1000000,
      .fallback = "10",
      .excludes = "folds-file",
-     .help = "deal the trees into K folds at random, each with nearly the same mix of classes"},
+     .help = "divide the trees at random into K folds with nearly the same mix of "
+             "classes"},
     {.name = "folds-file",
      .type = OPTION_PATH,
      .argument = "FILE",
-     .help = "test folds: one per line, the numbers of its trees, counted from 1"},
+     .help = "test folds, one per line: the numbers of its trees, counted from 1"},
     {.name = "states",
      .letter = 'C',
      .type = OPTION_LIST,
@@ -300,22 +301,22 @@ static const example examples[] = {
     {"how many states classify best?", "phloem evaluate --states 2,4,8 train.trees"},
     {"five folds, the better of two starts",
      "phloem evaluate --folds 5 --restarts 2 --states 4,8 train.trees"},
-    {"folds that others used, too",
-     "phloem evaluate --folds-file folds.txt --states 8 glycans.trees"},
-    {"without classes: which model likes unseen trees best?",
+    {"folds given in a file", "phloem evaluate --folds-file folds.txt --states 8 glycans.trees"},
+    {"without classes: which number of states fits unseen trees best?",
      "phloem evaluate --no-class --states 2,4,8,16 train.trees"},
     {NULL, NULL}};
 
 const cli_command command_evaluate = {
     .name = "evaluate",
     .summary = "cross-validate, and choose the number of states",
-    .description =
-        "Trains on all folds but one and tests on that one, for each fold and each number of "
-        "states. Where the trees have classes a model is trained for each class and the test "
-        "trees are classified; the best number of states has the highest mean accuracy. Without "
-        "classes (or with --no-class) one model is trained, and the best number has the highest "
-        "mean log-likelihood of the test trees.\n\n"
-        "All trees are kept in memory: each of them is in the training of all folds but one.",
+    .description = "Trains on all folds but one and tests on that one, for each fold and "
+                   "each number of states. If the trees have classes, one model per class "
+                   "is trained and the test trees are classified; the best number of "
+                   "states has the highest mean accuracy. Without classes (or with "
+                   "--no-class) one model is trained, and the best number has the highest "
+                   "mean log-likelihood of the test trees.\n\n"
+                   "All trees are kept in memory, since each is used in training for all "
+                   "folds but one.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

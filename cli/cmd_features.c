@@ -232,14 +232,15 @@ static const cli_option features_rows[] = {
      .argument = "FORMAT",
      .choices = "svmlight|csv",
      .fallback = "svmlight",
-     .help = "svmlight: a line for each tree; csv: a line for each feature of a tree"},
+     .help = "svmlight: one line per tree; csv: one line per feature of a tree"},
     {.name = "values",
      .type = OPTION_CHOICE,
      .argument = "WHAT",
      .choices = "scaled|counts",
      .fallback = "scaled",
-     .help = "scaled: roots of shares, so that the squares of a tree add up to 1, what is not in "
-             "the dictionary included; counts: how often a feature occurs in the tree"},
+     .help = "scaled: square roots of shares, so that the squares of a tree add up "
+             "to 1 (features without a number included); counts: how often a "
+             "feature occurs in the tree"},
     {.name = "groups",
      .type = OPTION_LIST,
      .argument = "G,G,...",
@@ -252,12 +253,12 @@ static const cli_option features_rows[] = {
      .least = 1,
      .most = UINT32_MAX,
      .fallback = "1",
-     .help = "leave out features that are in fewer distinct trees"},
+     .help = "leave out features that occur in fewer distinct trees"},
     {.name = "like",
      .type = OPTION_PATH,
      .argument = "FILE",
-     .help = "number features and classes as for the trees of this file: the trees of IN may have "
-             "others, which have no number"},
+     .help = "number features and classes as for the trees of this file; others "
+             "that occur in IN get no number"},
 };
 static const option_group features_options = {"Features", features_rows,
                                               sizeof features_rows / sizeof *features_rows};
@@ -267,7 +268,7 @@ static const option_group *const groups[] = {&features_options, &reading_options
 static const example examples[] = {
     {"for scikit-learn's load_svmlight_file, with names",
      "phloem features train.trees -o train.svm -d train.tsv"},
-    {"other trees by the same numbers",
+    {"other trees, with the same numbers",
      "phloem features --like train.trees test.trees -o test.svm"},
     {"how often each label and each pair of labels occurs",
      "phloem features --groups L,P1 --values counts --to csv train.trees -o train.csv"},
@@ -276,13 +277,14 @@ static const example examples[] = {
 const cli_command command_features = {
     .name = "features",
     .summary = "write the pieces of trees as numbers, for other programs",
-    .description =
-        "Writes which pieces each tree is made of: complete subtrees, neighbours among children, "
-        "labels. A line begins with the number of the tree's class, from 1 (0: none, or one that "
-        "--like does not have), then come number:value of the features it has, in ascending "
-        "order.\n\n"
-        "Empty slots between children count as one gap, an unknown label is a symbol of its own, "
-        "and a node without children has no neighbours. Weights of trees play no role.",
+    .description = "Writes which pieces each tree is made of: complete subtrees, "
+                   "neighbours among children, labels. A line begins with the number of "
+                   "the tree's class, from 1 (0: no class, or one that --like does not "
+                   "have); then its features follow as number:value, in ascending "
+                   "order.\n\n"
+                   "Empty slots between children count as one gap, an unknown label is a "
+                   "symbol of its own, and a node without children has no neighbours. "
+                   "Weights of trees are ignored.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

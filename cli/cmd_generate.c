@@ -54,7 +54,7 @@ static const option_group *const symm_groups[] = {&writing_options, &symm_option
                                                   NULL};
 static const example symm_examples[] = {
     {"the paper's data set: 260 trees of each class", "phloem generate symm -o symm.trees"},
-    {"another draw of it", "phloem generate symm --seed random -o symm2.trees"},
+    {"another random sample of it", "phloem generate symm --seed random -o symm2.trees"},
     {"a look at some trees", "phloem generate symm --trees-per-class 2 -o -"},
     {NULL, NULL}};
 
@@ -94,7 +94,7 @@ static int run_documents(const cli_arguments *parsed)
 }
 
 static const cli_option documents_rows[] = {
-    COUNT("classes", 1, 100000, "4", "document families, a grammar each"),
+    COUNT("classes", 1, 100000, "4", "number of document families, each with a grammar of its own"),
     COUNT("trees-per-class", 1, MOST_TREES, "100", "documents of each family"),
     COUNT("nodes", 1, 1000000, "40", "elements per document, on average"),
     COUNT("vocabulary", 2, 100000, "60", "element names, shared by all families"),
@@ -108,7 +108,7 @@ static const option_group *const documents_groups[] = {&writing_options, &docume
                                                        &general_options, NULL};
 static const example documents_examples[] = {
     {"400 documents of four families", "phloem generate documents -o docs.trees"},
-    {"the same as real XML files, in a folder for each family",
+    {"the same as real XML files, in one folder per family",
      "phloem generate documents --to xml -o docs/"},
     {"a hard problem: ten families that are nearly alike",
      "phloem generate documents --classes 10 --overlap 0.9 --noise 0.1 -o hard.trees"},
@@ -117,9 +117,10 @@ static const example documents_examples[] = {
 static const cli_command command_documents = {
     .name = "generate documents",
     .summary = "families of XML-like documents",
-    .description = "Documents of several families over one vocabulary of element names. Each "
-                   "family, a class, has a grammar of its own with optional and repeated sections; "
-                   "overlap and noise make the families harder to tell apart.",
+    .description = "Documents of several families over one vocabulary of element names. "
+                   "Each family is a class and has a grammar of its own, with optional "
+                   "and repeated sections; overlap and noise make the families harder to "
+                   "tell apart.",
     .groups = documents_groups,
     .examples = documents_examples,
     .run = run_documents,
@@ -132,7 +133,7 @@ static const cli_command *const kinds[] = {&command_symm, &command_documents, NU
 const cli_command command_generate = {
     .name = "generate",
     .summary = "generate trees: the paper's labelling trees, document families",
-    .description = "Makes trees to learn from when there are none at hand, or none whose truth is "
-                   "known. The same seed gives the same trees.",
+    .description = "Generates trees to learn from, for when you have none, or none whose "
+                   "truth is known. The same seed gives the same trees.",
     .subcommands = kinds,
 };

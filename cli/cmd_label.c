@@ -59,8 +59,9 @@ static int check_options(const cli_arguments *parsed)
     bool trees = output && strcmp(output, "-") == 0;
     bool rows = predictions && strcmp(predictions, "-") == 0;
     if (arguments_flag(parsed, "drawn") && !output) {
-        return usage_error(parsed->command, "option --drawn says which labels go into the trees "
-                                            "written with --output; that is missing");
+        return usage_error(parsed->command,
+                           "option --drawn says which labels go into the trees written with "
+                           "--output; add --output");
     }
     if (arguments_flag(parsed, "json") && !arguments_given(parsed, "hide")) {
         return usage_error(parsed->command, "option --json is for the evaluation; add --hide");
@@ -72,8 +73,9 @@ static int check_options(const cli_arguments *parsed)
     }
     if (arguments_flag(parsed, "probabilities") && !predictions &&
         (output || arguments_given(parsed, "hide"))) {
-        return usage_error(parsed->command, "option --probabilities adds to the predictions; say "
-                                            "where these go with --predictions FILE");
+        return usage_error(parsed->command,
+                           "option --probabilities adds to the predictions; name a file for them "
+                           "with --predictions FILE");
     }
     return EXIT_OK;
 }
@@ -270,14 +272,15 @@ static const cli_option label_rows[] = {
      .letter = 'p',
      .type = OPTION_OUTPUT,
      .argument = "FILE",
-     .fallback_note = "standard output without --hide and --output",
-     .help = "write a row for each label filled in; written only when complete"},
+     .fallback_note = "standard output, unless --hide or --output is given",
+     .help = "write one row per label filled in; the file appears only when complete"},
     {.name = "probabilities",
      .type = OPTION_FLAG,
      .help = "add the probability of every label to the predictions, one column each"},
     {.name = "drawn",
      .type = OPTION_FLAG,
-     .help = "put labels drawn at random into the trees, not the most probable ones"},
+     .help = "put labels drawn at random into the trees instead of the most "
+             "probable ones"},
     OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print the evaluation as one JSON object"),
     OPTION_SEED_ROW,
@@ -297,24 +300,24 @@ static const example examples[] = {
     {"the trees with these labels filled in",
      "phloem label trees.run damaged.trees -o repaired.trees"},
     {"how well are hidden labels predicted?", "phloem label --hide all trees.run test.trees"},
-    {"a fifth of them hidden, every probability kept",
+    {"hide a fifth of them, write all probabilities",
      "phloem label --hide 0.2 trees.run test.trees -p hidden.tsv --probabilities"},
     {NULL, NULL}};
 
 const cli_command command_label = {
     .name = "label",
     .summary = "fill in unknown labels",
-    .description =
-        "Predicts the labels that are not known from those that are and from the shape of the "
-        "tree: the most probable label, its probability, and a label drawn at random. With --hide "
-        "known labels are hidden first and the predictions held against them: accuracy, the "
-        "entropy of the true labels given the predicted one, log-loss and the confusion "
-        "matrix.\n\n"
-        "With a run trained with --per-class each tree is labelled by the model of its own class; "
-        "trees without one need --class.\n\n"
-        "Trees are read block by block, so there may be any number of them. Rows and trees on "
-        "standard output come as trees do: at a bad tree those of the trees before it are there. "
-        "Trees written as XML are kept until the end.",
+    .description = "Predicts unknown labels from the known ones and from the shape of the "
+                   "tree: the most probable label, its probability, and a label drawn at "
+                   "random. With --hide, known labels are hidden first and the "
+                   "predictions are compared with them: accuracy, the entropy of the true "
+                   "labels given the predicted one, log-loss and the confusion matrix.\n\n"
+                   "If the run was trained with --per-class, each tree is labelled by the "
+                   "model of its own class; trees without a class need --class.\n\n"
+                   "Trees are read block by block, so there may be any number of them. "
+                   "Rows and trees go to standard output as they come; if a tree is bad, "
+                   "those before it are printed. Trees to be written as XML are kept in "
+                   "memory until the end.",
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

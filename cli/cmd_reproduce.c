@@ -252,13 +252,15 @@ static const cli_option reproduce_rows[] = {
      .type = OPTION_OUTPUT,
      .argument = "DIR",
      .required = true,
-     .help = "folder for results, made if need be; runs that are in it are not trained again"},
+     .help = "folder for results, created if necessary; runs that are already there "
+             "are not trained again"},
     {.name = "data",
      .letter = 'd',
      .type = OPTION_PATH,
      .argument = "DIR",
      .fallback_note = "labelling: generated trees",
-     .help = "folder with symm/, inex05/ and inex06/, a train and a test file in each"},
+     .help = "folder with symm/, inex05/ and inex06/, each with a training and a "
+             "test file"},
     {.name = "runs",
      .letter = 'n',
      .type = OPTION_INTEGER,
@@ -266,7 +268,7 @@ static const cli_option reproduce_rows[] = {
      .least = 1,
      .most = 10000,
      .fallback = "5",
-     .help = "runs of each model and number of states, with seeds that follow one another"},
+     .help = "runs of each model and number of states, with consecutive seeds"},
     {.name = "states",
      .letter = 'C',
      .type = OPTION_LIST,
@@ -285,7 +287,7 @@ static const cli_option reproduce_rows[] = {
      .least = 1,
      .most = 10000,
      .fallback_note = "1; inex06: 4",
-     .help = "chains of tf, averaged over"},
+     .help = "chains of tf, whose predictions are averaged"},
     {.name = "iterations",
      .letter = 'i',
      .type = OPTION_INTEGER,
@@ -311,19 +313,21 @@ static const example examples[] = {
 
 const cli_command command_reproduce = {
     .name = "reproduce",
-    .summary = "the paper's experiments, our figures beside the paper's",
-    .description =
-        "Does an experiment of the paper (Castellana and Bacciu, IJCNN 2019) again: 'labelling' "
-        "takes the labels of the test trees away and generates them anew, 'inex05' and 'inex06' "
-        "classify documents. Prints the paper's table with ours beside it and the best run's "
-        "confusion matrix. The output folder gets every figure (results.json), the tables "
-        "(table.md), predictions, run files, and pictures (SVG).\n\n"
-        "The settings are the paper's: 100 iterations, from 1 to 5 active slots (labelling: 3), "
-        "equally probable classes, labels drawn at random. Figures of other settings stand beside "
-        "these: most probable labels; class priors as in training; likelihoods without the shape "
-        "of the tree.\n\n"
-        "Interrupted, or called again with more runs, models or states, it trains what is missing. "
-        "The same seed gives the same figures on any number of threads.",
+    .summary = "repeat the paper's experiments and compare the figures",
+    .description = "Repeats an experiment of the paper (Castellana and Bacciu, IJCNN "
+                   "2019): 'labelling' removes the labels of the test trees and generates "
+                   "them again; 'inex05' and 'inex06' classify documents. Prints the "
+                   "paper's table with ours beside it and the best run's confusion "
+                   "matrix. The output folder gets every figure (results.json), the "
+                   "tables (table.md), predictions, run files, and pictures (SVG).\n\n"
+                   "The settings are the paper's: 100 iterations, from 1 to 5 active "
+                   "slots (labelling: 3), equally probable classes, labels drawn at "
+                   "random. Figures for other settings are given as well: most probable "
+                   "labels; class priors as in training; likelihoods without the shape of "
+                   "the tree.\n\n"
+                   "After an interruption, or when called again with more runs, models or "
+                   "states, it trains only what is missing. The same seed gives the same "
+                   "figures on any number of threads.",
     .operands = "EXPERIMENT",
     .operand_help = "labelling, inex05 or inex06",
     .operand_choices = "labelling|inex05|inex06",

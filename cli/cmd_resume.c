@@ -96,12 +96,13 @@ static const cli_option resume_rows[] = {
      .argument = "N",
      .least = 1,
      .most = PHL_MOST_ITERATIONS,
-     .fallback_note = "as it was begun",
-     .help = "go on to N iterations in all, also with a run that is finished"},
+     .fallback_note = "as at the start",
+     .help = "go on to N iterations in all, even if the run is finished"},
     {.name = "data",
      .type = OPTION_LIST,
      .argument = "IN,...",
-     .help = "the trees it was begun with, for a run that does not hold them; others are refused"},
+     .help = "the trees it was trained on, for a run that does not hold them; other "
+             "trees are refused"},
     OPTION_CHECKPOINT_ROW,
     OPTION_PROGRESS_ROW,
     OPTION_MEMORY_LIMIT_ROW,
@@ -120,16 +121,17 @@ static const example examples[] = {
 const cli_command command_resume = {
     .name = "resume",
     .summary = "go on with a training where it stopped",
-    .description =
-        "Goes on with every class and chain (or random start) of a run from its last checkpoint. "
-        "The result is, to the bit, the model that an uninterrupted training gives, on any number "
-        "of threads. How to train stands in the run, and so do the trees, unless it was trained "
-        "with --no-embed.\n\n"
-        "With --iterations a finished run goes on too. EM continues where it stopped at the limit. "
-        "Sampling keeps the warm-up and annealing it had and the draws kept so far, and spreads as "
-        "many again (--keep) over the iterations that are new; with soft clustering they belong to "
-        "the soft stage.\n\n"
-        "Checkpoints are good only in the version of phloem that wrote them.",
+    .description = "Goes on with every class and chain (or random start) of a run from "
+                   "its last checkpoint. The result is, to the bit, the model that an "
+                   "uninterrupted training gives, on any number of threads. The options "
+                   "of the training are in the run, and so are the trees unless it was "
+                   "trained with --no-embed.\n\n"
+                   "With --iterations, a finished run can be extended. EM continues if it "
+                   "had stopped at the limit. Sampling keeps its warm-up, its annealing "
+                   "and the draws kept so far, and spreads as many draws again (--keep) "
+                   "over the new iterations; with soft clustering these belong to the "
+                   "soft stage.\n\n"
+                   "Only the version of phloem that wrote a checkpoint can use it.",
     .operands = "RUN",
     .operand_help = "a file written by 'phloem train'",
     .least_operands = 1,

@@ -115,20 +115,22 @@ static const cli_option sample_rows[] = {
      .type = OPTION_PATH,
      .argument = "IN...",
      .excludes = "trees",
-     .help = "draw labels for the shapes of these trees; labels they have are not looked at"},
+     .help = "draw labels for the shapes of these trees; the labels they have are "
+             "ignored"},
     {.name = "trees",
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 1,
      .most = 1000000000,
-     .help = "draw N whole trees, of each class if the run has classes and --class is not given"},
+     .help = "draw N whole trees; if the run has classes, of each class or of "
+             "--class"},
     {.name = "max-nodes",
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 1,
      .most = SIZE_MAX,
      .fallback_note = "10,000",
-     .help = "a whole tree that grows beyond is thrown away and drawn again"},
+     .help = "discard a whole tree that grows beyond N nodes and draw it again"},
     {.name = "structure",
      .type = OPTION_CHOICE,
      .argument = "WHAT",
@@ -158,15 +160,15 @@ static const example examples[] = {
 const cli_command command_sample = {
     .name = "sample",
     .summary = "draw labels or whole trees from a model",
-    .description =
-        "Draws from a model: labels for given shapes, or whole trees with shapes like those of "
-        "the training trees. Trees that grow too large are thrown away, and their number is told: "
-        "what is left is then biased towards small trees.\n\n"
-        "With a run trained with --per-class, shapes get labels from the model of their own class "
-        "(trees without one need --class), and whole trees are drawn for every class or, with "
-        "--class, for one.",
+    .description = "Draws from a model: labels for given shapes, or whole trees with "
+                   "shapes like those of the training trees. Trees that grow too large "
+                   "are discarded, and their number is reported: the rest is then biased "
+                   "towards small trees.\n\n"
+                   "If the run was trained with --per-class, shapes get labels from the "
+                   "model of their own class (trees without a class need --class), and "
+                   "whole trees are drawn for every class or, with --class, for one.",
     .operands = "RUN [IN...]",
-    .operand_help = "a file written by 'phloem train'; more trees for --shapes",
+    .operand_help = "a file written by 'phloem train'; further trees for --shapes",
     .least_operands = 1,
     .most_operands = SIZE_MAX,
     .groups = groups,

@@ -123,7 +123,8 @@ static const cli_option score_rows[] = {
     {.name = "per-node",
      .type = OPTION_FLAG,
      .excludes = "structure",
-     .help = "a row for each node: the bits its label costs, given all other labels of the tree"},
+     .help = "print one row per node: the bits its label costs, given all other "
+             "labels of the tree"},
     OPTION_STRUCTURE_ROW("none"),
     OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print a JSON array with an object for each row, numbers in full"),
@@ -144,13 +145,13 @@ static const example examples[] = {
 const cli_command command_score = {
     .name = "score",
     .summary = "say how probable trees are and which labels are odd",
-    .description =
-        "Prints the log-likelihood (nats) of each tree, its nodes, and the bits one known label "
-        "costs on average: the higher, the odder the tree. The bits are those of the labels given "
-        "the shape, whatever --structure says. A run trained with --per-class gives a row for "
-        "each tree and class; 'class' is the class of the model.\n\n"
-        "With --per-node, 'bits' is -log2 of the probability of a node's label given all other "
-        "labels of its tree.\n\n" BLOCKS_IN_WORDS,
+    .description = "Prints for each tree its log-likelihood (in nats), its number of "
+                   "nodes, and the bits that a known label costs on average: the higher, "
+                   "the odder the tree. The bits are those of the labels given the shape, "
+                   "whatever --structure says. A run trained with --per-class gives one "
+                   "row per tree and class; 'class' is the class of the model.\n\n"
+                   "With --per-node, 'bits' is -log2 of the probability of a node's label "
+                   "given all other labels of its tree.\n\n" BLOCKS_IN_WORDS,
     .operands = RUN_AND_TREES,
     .operand_help = RUN_AND_TREES_HELP,
     .least_operands = 2,

@@ -95,7 +95,7 @@ static int print_models(const cli_arguments *parsed, const phl_run *run, size_t 
         if (phl_model_draws(model) == 0) {
             printf("\nclass ");
             text_put(stdout, phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
-            printf(": not trained, training was interrupted before\n");
+            printf(": not trained; training was interrupted before\n");
             continue;
         }
         if (!run_choose_draw(parsed, model, &draw, &code)) {
@@ -179,7 +179,7 @@ static const cli_option show_rows[] = {
      .most = 1000000,
      .fallback = "5",
      .excludes = "json",
-     .help = "entries to print of a list, the heaviest ones"},
+     .help = "print the N heaviest entries of each list"},
     OPTION_JSON_ROW("print every parameter as JSON, numbers in full"),
 };
 static const option_group show_options = {"Report", show_rows,
@@ -195,13 +195,13 @@ static const example examples[] = {
 const cli_command command_show = {
     .name = "show",
     .summary = "show what a run is and what it learned",
-    .description =
-        "Prints how a run was made and, for each of its models, how much each slot matters and "
-        "what each hidden state stands for: the labels it emits, the slots in which leaves are in "
-        "it, and what leads to it (td: what it leads to).\n\n"
-        "A slot's weight is the share of nodes that take their state from it (sp); its "
-        "information is how many bits it tells about a state when all values are equally likely. "
-        "'empty' is an empty slot.",
+    .description = "Prints how a run was made and, for each of its models, how much each "
+                   "slot matters and what each hidden state stands for: the labels it "
+                   "emits, the slots whose leaves are in it, and what leads to it (td: "
+                   "what it leads to).\n\n"
+                   "A slot's weight is the share of nodes that take their state from it "
+                   "(sp); its information is the number of bits it gives about a state "
+                   "when all values are equally likely. 'empty' stands for an empty slot.",
     .operands = "RUN",
     .operand_help = "a file written by 'phloem train'",
     .least_operands = 1,

@@ -162,7 +162,8 @@ static const cli_option run_rows[] = {
      .type = OPTION_OUTPUT,
      .argument = "RUN",
      .required = true,
-     .help = "file to write, usually named .run; it holds what was reached so far"},
+     .help = "file to write, usually named .run; it holds the state of training so "
+             "far"},
     {.name = "force",
      .type = OPTION_FLAG,
      .help = "replace RUN if it exists, once the first iteration is done"},
@@ -170,7 +171,8 @@ static const cli_option run_rows[] = {
     OPTION_PROGRESS_ROW,
     {.name = "no-embed",
      .type = OPTION_FLAG,
-     .help = "leave the trees out of RUN, which is smaller then; 'resume' will ask for them"},
+     .help = "leave the trees out of RUN to make it smaller; 'resume' then needs "
+             "--data"},
     {.name = "states",
      .letter = 'C',
      .type = OPTION_INTEGER,
@@ -182,7 +184,8 @@ static const cli_option run_rows[] = {
     {.name = "per-class",
      .letter = 'c',
      .type = OPTION_FLAG,
-     .help = "a model for each class, as 'classify' needs them; every tree must have a class"},
+     .help = "train one model per class, as 'classify' needs; every tree must have "
+             "a class"},
 };
 static const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
 static const option_group *const groups[] = {
@@ -191,7 +194,7 @@ static const option_group *const groups[] = {
 
 static const example examples[] = {
     {"one model of all trees", "phloem train train.trees -o trees.run"},
-    {"a model for each class, to classify with",
+    {"one model per class, to classify with",
      "phloem train --per-class --states 8 train.elastic.tree -o classes.run"},
     {"the best of five random starts, top-down",
      "phloem train --model td --restarts 5 train.trees -o td.run"},
@@ -204,17 +207,20 @@ static const example examples[] = {
 const cli_command command_train = {
     .name = "train",
     .summary = "learn a model of trees, or one per class",
-    .description =
-        "Fits a hidden tree Markov model to the trees and writes it to a run file, which all "
-        "other commands take. Unknown labels are missing data: such trees are used as well.\n\n"
-        "The model is 'tf' unless --model says otherwise. Its learner draws from the posterior: "
-        "several chains, several draws kept of each, which predictions average over. The other "
-        "models are fitted by EM, which ends when an iteration gains less than --tolerance or "
-        "after --iterations; the table at the end says which.\n\n"
-        "The run file is made after the first iteration and brought up to date every --checkpoint "
-        "seconds; it can be read meanwhile. Ctrl-C finishes the iteration at hand, writes what was "
-        "reached and exits with code 130; a second Ctrl-C ends at once. After either, and after a "
-        "crash, 'phloem resume' goes on to the same model.",
+    .description = "Fits a hidden tree Markov model to the trees and writes it to a run "
+                   "file, which all other commands take. Unknown labels are treated as "
+                   "missing data; trees with such labels are used as well.\n\n"
+                   "The model is 'tf' unless --model says otherwise. It is learned by "
+                   "drawing from the posterior: several chains run, several draws of each "
+                   "are kept, and predictions are averaged over the draws. The other "
+                   "models are fitted by EM, which ends when an iteration gains less than "
+                   "--tolerance, or after --iterations; the table at the end says why it "
+                   "ended.\n\n"
+                   "The run file is written after the first iteration and updated every "
+                   "--checkpoint seconds; it can be read during training. Ctrl-C finishes "
+                   "the current iteration, saves the state and exits with code 130; a "
+                   "second Ctrl-C ends at once. After either, and after a crash, 'phloem "
+                   "resume' goes on and ends with the same model.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

@@ -35,18 +35,19 @@ static const cli_option reading_rows[] = {
      .argument = "NAME",
      .excludes = "no-class class-by-folder",
      .fallback_note = "as the input says",
-     .help = "class of every tree"},
+     .help = "give every tree this class"},
     {.name = "no-class",
      .type = OPTION_FLAG,
      .excludes = "class-by-folder",
-     .help = "leave classes out"},
+     .help = "ignore classes"},
     {.name = "class-by-folder",
      .type = OPTION_FLAG,
-     .help = "class of a tree is the name of the folder its file is in; always so for XML"},
+     .help = "the class of a tree is the name of the folder its file is in; always "
+             "so for XML"},
     {.name = "only-class",
      .type = OPTION_LIST,
      .argument = "A,B,...",
-     .help = "keep trees of these classes only; '\\,' stands for a comma in a name"},
+     .help = "use only trees of these classes; '\\,' stands for a comma in a name"},
     {.name = "limit",
      .letter = 'n',
      .type = OPTION_INTEGER,
@@ -55,10 +56,12 @@ static const cli_option reading_rows[] = {
      .most = SIZE_MAX,
      .fallback_note = "all",
      .help = "stop after N trees"},
-    {.name = "skip-bad", .type = OPTION_FLAG, .help = "report and count bad trees, and go on"},
+    {.name = "skip-bad",
+     .type = OPTION_FLAG,
+     .help = "report and count bad trees, and go on with the next"},
     {.name = "no-sharing",
      .type = OPTION_FLAG,
-     .help = "store every subtree anew, equal or not (for comparisons)"},
+     .help = "store every subtree separately, even equal ones (for comparisons)"},
 };
 const option_group reading_options = GROUP("Reading", reading_rows);
 
@@ -89,10 +92,10 @@ static const cli_option cap_rows[] = {
     CAP("max-attributes", "XML: attributes of an element", "10,000"),
     CAP("max-name", "bytes of a label or class", "65,536"),
     CAP("max-token", "bytes of a line or of one piece of markup", "1 GiB; XML 16 MiB"),
-    CAP("max-ratio", "size of a compressed file's content to its own", "1,000"),
+    CAP("max-ratio", "size of a compressed file's content in multiples of its own", "1,000"),
 };
-const option_group reading_caps = GROUP("Caps on what is read", cap_rows);
-const option_group reading_caps_but_nodes = {"Caps on what is read", cap_rows + 1,
+const option_group reading_caps = GROUP("Caps on input", cap_rows);
+const option_group reading_caps_but_nodes = {"Caps on input", cap_rows + 1,
                                              sizeof cap_rows / sizeof *cap_rows - 1};
 
 #define WRITING_ROWS(required_, what_)                                                             \
@@ -113,7 +116,7 @@ const option_group reading_caps_but_nodes = {"Caps on what is read", cap_rows + 
                  "folder per class"},                                                              \
     {                                                                                              \
         .name = "force", .type = OPTION_FLAG,                                                      \
-        .help = "XML: write into a folder that is not empty; others: over a run"                   \
+        .help = "XML: write into a folder that is not empty; other formats: replace a run"         \
     }
 
 static const cli_option writing_rows[] = {WRITING_ROWS(true, "file to write")};
@@ -219,7 +222,7 @@ void forest_tell_read(const cli_arguments *parsed, const read_reports *reports,
         }
     }
     if (counts->trees == 0 && n_wanted) {
-        terminal_message("note: no tree is of the classes asked for with --only-class");
+        terminal_message("note: no tree has one of the classes given with --only-class");
     }
 }
 

@@ -19,14 +19,15 @@
     {                                                                                              \
         .name = "structure", .type = OPTION_CHOICE, .argument = "WHAT", .choices = "slots|none",   \
         .fallback = default_,                                                                      \
-        .help = "slots: the shape of a tree counts too (which slots are empty, a leaf, a node "    \
-                "with children); none: labels given the shape alone"                               \
+        .help = "slots: the shape of a tree counts too (whether a slot is empty, a "               \
+                "leaf or a node with children); none: only the labels given the shape"             \
     }
 #define OPTION_CLASS_PRIOR_ROW                                                                     \
     {                                                                                              \
         .name = "class-prior", .type = OPTION_CHOICE, .argument = "WHAT",                          \
         .choices = "uniform|empirical", .fallback = "uniform",                                     \
-        .help = "probability of the classes before a tree is seen: all equal, or as in training"   \
+        .help = "probabilities of the classes before a tree is seen: all equal, or as "            \
+                "frequent as in training"                                                          \
     }
 #define RUN_AND_TREES "RUN IN..."
 #define RUN_AND_TREES_HELP                                                                         \

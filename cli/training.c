@@ -37,7 +37,8 @@ static const cli_option training_rows[] = {
      .least = 1,
      .most = PHL_MOST_ITERATIONS,
      .fallback_note = "em 100, gibbs 200, grammar 15",
-     .help = "iterations at most; of the sampler, warm-up included; grammar: in each stage"},
+     .help = "number of iterations: em the greatest number, gibbs including the warm-up, grammar "
+             "in each stage"},
     {.name = "restarts",
      .type = OPTION_INTEGER,
      .argument = "N",
@@ -51,7 +52,7 @@ static const cli_option training_rows[] = {
      .low = 0,
      .high = 1,
      .fallback = "1e-6",
-     .help = "em: stop when an iteration gains relatively less; 0: never"},
+     .help = "em: stop when the relative gain of an iteration is less; 0: never"},
     {.name = "smoothing",
      .type = OPTION_REAL,
      .argument = "S",
@@ -62,7 +63,7 @@ static const cli_option training_rows[] = {
     {.name = "partition",
      .type = OPTION_PATH,
      .argument = "FILE",
-     .help = "tf: hold these active slots and blocks fixed, JSON as in 'show --json'"},
+     .help = "tf: keep these active slots and blocks fixed; JSON as in 'show --json'"},
     OPTION_MEMORY_LIMIT_ROW,
     OPTION_SEED_ROW,
 };
@@ -225,8 +226,9 @@ int training_end(const cli_arguments *parsed, const phl_run *run, const char *pa
         print_summary(run);
     }
     if (training_interrupted(run)) {
-        terminal_message(
-            "interrupted; what was reached is in %s, 'phloem resume' goes on from there", path);
+        terminal_message("interrupted; the state so far is in %s, and 'phloem resume' goes on "
+                         "from there",
+                         path);
         return EXIT_INTERRUPTED;
     }
     if (!quiet) {

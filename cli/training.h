@@ -10,15 +10,15 @@ extern const option_group gibbs_options;    /* --warmup, --chains ... (training_
 #define OPTION_CHECKPOINT_ROW                                                                      \
     {                                                                                              \
         .name = "checkpoint", .type = OPTION_REAL, .argument = "SECONDS", .low = 0, .high = 1e9,   \
-        .fallback = "30", .help = "bring RUN up to date so often; 0: after every iteration"        \
+        .fallback = "30", .help = "seconds between updates of RUN; 0: after every iteration"       \
     }
 
 #define OPTION_MEMORY_LIMIT_ROW                                                                    \
     {                                                                                              \
         .name = "memory-limit", .type = OPTION_SIZE, .argument = "SIZE",                           \
         .fallback_note = "half of the machine's memory",                                           \
-        .help = "refuse a training whose models, those of all draws, chains and classes "          \
-                "together, need more; for example 500M or 2G"                                      \
+        .help = "refuse a training whose models (of all draws, chains and classes "                \
+                "together) need more memory; for example 500M or 2G"                               \
     }
 
 typedef struct training {

@@ -11,11 +11,11 @@ static const cli_option general_rows[] = {
      .least = 1,
      .most = 4096,
      .fallback_note = "all cores",
-     .help = "threads to use; results do not depend on it"},
+     .help = "number of threads; results do not depend on it"},
     {.name = "quiet",
      .letter = 'q',
      .type = OPTION_FLAG,
-     .help = "print errors only, no notes and no summary"},
+     .help = "print only errors, no notes and no summary"},
     {.name = "help", .letter = 'h', .type = OPTION_FLAG, .help = "print this help"},
     {.name = "version", .letter = 'V', .type = OPTION_FLAG, .help = "print the version"},
 };

@@ -12,16 +12,17 @@ enum { OPTION_COLUMN = 30 };
 /* ---- texts shared with the man pages ---- */
 
 const char *const program_about =
-    "Phloem learns from trees: XML and HTML documents, parse trees, glycans, RNA folds, session "
-    "and process trees. It reads them in many formats, stores equal subtrees once, learns a model "
-    "of them, and with it classifies trees, fills in labels, finds odd ones and says which child "
-    "positions matter.";
+    "Phloem learns from trees: XML and HTML documents, parse trees, "
+    "glycans, RNA folds, session and process trees. It reads them in many "
+    "formats, stores equal subtrees once and learns a model of them. With "
+    "the model it classifies trees, fills in labels, finds odd trees and "
+    "shows which child positions matter.";
 
 const example program_examples[] = {
     {"make trees to play with", "phloem generate documents -o docs.trees"},
     {"see what is in them", "phloem stats docs.trees"},
     {"turn a folder of XML files into one file", "phloem convert docs/ -o docs.jsonl.gz"},
-    {"learn a model for each class", "phloem train --per-class docs.trees -o docs.run"},
+    {"learn one model per class", "phloem train --per-class docs.trees -o docs.run"},
     {"see what was learned, and use it",
      "phloem show docs.run; phloem classify docs.run new.trees"},
     {NULL, NULL}};
@@ -108,7 +109,7 @@ void help_command(const cli_command *c)
     if (c->subcommands) {
         printf("\nKinds:\n");
         print_commands(stdout, c->subcommands);
-        printf("\n'phloem %s KIND --help' tells more about a kind.\n", c->name);
+        printf("\n'phloem %s KIND --help' describes a kind.\n", c->name);
         return;
     }
     if (c->operands) {
@@ -132,7 +133,7 @@ void help_overview(void)
 {
     fprintf(stderr, "Usage: phloem COMMAND [OPTION]... [OPERAND]...\n\nCommands:\n");
     print_commands(stderr, program_commands);
-    fprintf(stderr, "\n'phloem --help' tells more.\n");
+    fprintf(stderr, "\nSee 'phloem --help' for more.\n");
 }
 
 void help_program(void)

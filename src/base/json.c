@@ -76,7 +76,7 @@ size_t phl_json_escape(const char *at, const char **end, char out[4], const char
         long second =
             point < 0xdc00 && behind[0] == '\\' && behind[1] == 'u' ? hex4(behind + 2) : -1;
         if (second < 0xdc00 || second >= 0xe000) {
-            *remedy = "of a pair both halves are needed: \\ud83d\\ude00";
+            *remedy = "both halves of a pair are needed: \\ud83d\\ude00";
             return 0;
         }
         point = 0x10000 + ((point - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
@@ -263,10 +263,11 @@ static phl_status take_value(struct parser *parser)
     } else if (status == PHL_OK) {
         status = take_word(parser, &value);
     }
-    if (status == PHL_OK) {
-        status = phl_grow(&json->values, &json->capacity, json->count + 1, sizeof *json->values,
-                          parser->error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_grow(&json->values, &json->capacity, json->count + 1, sizeof *json->values,
+                      parser->error);
     if (status != PHL_OK) {
         return status;
     }

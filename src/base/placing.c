@@ -242,7 +242,8 @@ static phl_status raise_taken(const phl_placing *placing, phl_error *error)
 {
     phl_position position = {placing->name, 0, 0};
     return phl_raise_at(error, PHL_ERR_WRITE, position, "choose another name, or replace it",
-                        "another program has made this file meanwhile, and it stays as it is");
+                        "another program has created this file in the meantime, and it stays "
+                        "as it is");
 }
 
 /* Where files cannot have two names: keep the place with an empty file, locked as everything that

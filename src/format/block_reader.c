@@ -93,7 +93,7 @@ static phl_status choose_driver(phl_input *input, const char *path, const phl_re
         phl_position position = {phl_input_name(input), 0, 0};
         return phl_raise_at(
             error, PHL_ERR_FORMAT, position,
-            "say it with " PHL_OPTION_TO("read.format", "brackets|json|elastic|xml|conllu|ptb"),
+            "name it with " PHL_OPTION_TO("read.format", "brackets|json|elastic|xml|conllu|ptb"),
             "cannot tell the format from the name or from '%s'",
             phl_text_excerpt(text, length, excerpt));
     }

@@ -142,7 +142,7 @@ static phl_status split_fields(conllu_reading *reading, const char *line, size_t
         if (n == PHL_CONLLU_COLUMNS) {
             return phl_raise_at(reading->error, PHL_ERR_SYNTAX,
                                 phl_lines_position(&reading->lines, line, at), NULL,
-                                "found an eleventh column, expected %d columns set apart by tabs",
+                                "found an eleventh column, expected %d columns separated by tabs",
                                 PHL_CONLLU_COLUMNS);
         }
         fields[n].begin = at;
@@ -156,7 +156,7 @@ static phl_status split_fields(conllu_reading *reading, const char *line, size_t
     if (n < PHL_CONLLU_COLUMNS) {
         return phl_raise_at(reading->error, PHL_ERR_SYNTAX,
                             phl_lines_position(&reading->lines, line, end),
-                            "columns are set apart by tabs, not spaces; unused ones hold _",
+                            "columns are separated by tabs, not spaces; unused ones hold _",
                             "the line ends after %zu column%s, expected %d", n, n == 1 ? "" : "s",
                             PHL_CONLLU_COLUMNS);
     }

@@ -101,7 +101,7 @@ static phl_status add_file(struct listing *listing, char *path, bool link, phl_e
             error, PHL_ERR_OPEN, position,
             "pipes and devices in a folder are not read; name it by itself, or remove "
             "it",
-            "the name is that of a file with trees, but this is no file");
+            "the name is that of a file with trees, but this is not a file");
         status = pass_over_entry(listing, error);
     } else if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0) {
         status = raise_entry(listing, errno, path, "cannot open", error);

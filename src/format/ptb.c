@@ -147,7 +147,7 @@ static phl_status take_close(ptb_reading *reading, const char *at)
 {
     switch (reading->state) {
     case OUTSIDE:
-        return raise_found(reading, at, "a tree in brackets", "there is a ) too many");
+        return raise_found(reading, at, "a tree in brackets", "there is one ) too many");
     case BEHIND_OPEN:
         return raise_found(reading, at, "a label after (", NULL);
     case UNWRAPPED: /* only entered once the tree inside is complete */
@@ -298,8 +298,7 @@ static phl_status read_marked_line(ptb_reading *reading, const char *mark)
     at = skip_blanks(at + MARK_LENGTH);
     if (*at != '\n') {
         return raise_found(reading, at, "the end of the line after |ET|",
-                           "take feature vectors out, for instance with "
-                           "sed 's/|ET|.*/|ET|/'");
+                           "remove feature vectors, for example with sed 's/|ET|.*/|ET|/'");
     }
     phl_span class_name = {length > 0 ? begin : NULL, length};
     return enter_tree(reading, class_name);

@@ -34,7 +34,7 @@ phl_status phl_write_objection(const phl_writer *writer, const phl_format_driver
     return phl_raise_at(
         error, PHL_ERR_EXPRESS, position,
         strstr(what, "class") != NULL
-            ? "write json or brackets, or leave classes out with " PHL_OPTION("read.no_class")
+            ? "write json or brackets, or leave out classes with " PHL_OPTION("read.no_class")
         : strstr(what, "weight") != NULL ? "write json"
                                          : "write json or brackets",
         "tree %zu: %s cannot express %s", writer->first + tree, driver->name, what);
@@ -85,7 +85,7 @@ static void report_left_out(const phl_writer *writer, const phl_format_driver *d
     }
     phl_error note;
     memset(&note, 0, sizeof note);
-    (void)phl_raise(&note, PHL_OK, "write json to keep them", "%s leaves the ids of trees out",
+    (void)phl_raise(&note, PHL_OK, "write json to keep them", "%s leaves out the ids of trees",
                     driver->name);
     writer->options->report(&note, writer->options->context);
 }

@@ -293,11 +293,11 @@ static phl_status check_place(const struct folder *folder, size_t tree, phl_erro
     phl_position position = {folder->name, 0, 0};
     int place = open_class(folder, folder->into, tree);
     if (place < 0 && (errno == ENOTDIR || errno == ELOOP)) {
-        return phl_raise_at(
-            error, PHL_ERR_WRITE, position, "remove it, or write into another folder",
-            "%s in it is no folder: documents are not written through links or over "
-            "files",
-            class_name != NULL ? class_name : ".");
+        return phl_raise_at(error, PHL_ERR_WRITE, position,
+                            "remove it, or write into another folder",
+                            "%s in it is not a folder: documents are not written through links or "
+                            "over files",
+                            class_name != NULL ? class_name : ".");
     }
     if (place < 0) { /* not there yet, or closed to us */
         return errno == ENOENT ? PHL_OK : raise_errno(folder, errno, error);

@@ -60,14 +60,14 @@ static phl_status raise_invalid_token(const phl_xml_reading *reading)
     char found[PHL_EXCERPT_SIZE];
     if (foreign_bytes(reading)) {
         return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_handlers_place(reading),
-                            "turn the file into UTF-8 with iconv -f ENCODING -t UTF-8, or name its "
-                            "encoding in the first line: <?xml version=\"1.0\" "
+                            "convert the file to UTF-8 with iconv -f ENCODING -t UTF-8, or name "
+                            "its encoding in the first line: <?xml version=\"1.0\" "
                             "encoding=\"ISO-8859-1\"?>",
-                            "found '%s', which is a NUL byte or no UTF-8",
+                            "found '%s', which is a NUL byte or not UTF-8",
                             found_text(reading, "<>", found));
     }
     return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
-                        reading->html ? "HTML is seldom XML: turn it into XHTML with tidy -asxml"
+                        reading->html ? "HTML is rarely XML: convert it to XHTML with tidy -asxml"
                                       : "in text and attributes, write & as &amp; and < as &lt;",
                         "found '%s', which is not well-formed XML here",
                         found_text(reading, "", found));
@@ -96,8 +96,8 @@ static phl_status raise_unknown_encoding(const phl_xml_reading *reading)
     char remedy[PHL_EXCERPT_SIZE + 128];
     (void)phl_text_excerpt(reading->label.bytes, reading->label.length, name);
     (void)phl_remedy(remedy, sizeof remedy,
-                     "turn the file into UTF-8 with iconv -f %s -t UTF-8 and take the encoding out "
-                     "of its first line",
+                     "convert the file to UTF-8 with iconv -f %s -t UTF-8 and remove the "
+                     "encoding from its first line",
                      name);
     return phl_raise_at(reading->error, PHL_ERR_ENCODING, phl_xml_handlers_place(reading), remedy,
                         "the document says it is in the encoding '%s'; expected UTF-8, UTF-16, "
@@ -130,9 +130,9 @@ phl_status phl_xml_fault_raise(const phl_xml_reading *reading)
                             "the document ends inside a CDATA section");
     case XML_ERROR_TAG_MISMATCH:
         return phl_raise_at(error, PHL_ERR_SYNTAX, place,
-                            reading->html ? "HTML is seldom XML: turn it into XHTML with tidy "
-                                            "-asxml"
-                                          : "close elements in the reverse order of opening them",
+                            reading->html
+                                ? "HTML is rarely XML: convert it to XHTML with tidy -asxml"
+                                : "close elements in the reverse order of opening them",
                             "found the end tag '%s', expected '%s'",
                             found_text(reading, "> \t\r", found), open_element(reading, expected));
     case XML_ERROR_DUPLICATE_ATTRIBUTE:
@@ -151,19 +151,19 @@ phl_status phl_xml_fault_raise(const phl_xml_reading *reading)
                             "&lt; &gt; &quot; &apos;",
                             found_text(reading, "<> \t\r", found));
     case XML_ERROR_BAD_CHAR_REF:
-        return phl_raise_at(error, PHL_ERR_SYNTAX, place, "take it out or replace it",
+        return phl_raise_at(error, PHL_ERR_SYNTAX, place, "remove or replace it",
                             "found '%s', a reference to a character that XML does not allow",
                             found_text(reading, "<> \t\r", found));
     case XML_ERROR_MISPLACED_XML_PI:
         return phl_raise_at(error, PHL_ERR_SYNTAX, place,
-                            "take out what stands before it; two documents go into two files",
+                            "remove what stands before it; two documents go into two files",
                             "found an XML declaration '<?xml ...?>' that is not at the very "
                             "beginning of the file");
     case XML_ERROR_UNKNOWN_ENCODING:
         return raise_unknown_encoding(reading);
     case XML_ERROR_INCORRECT_ENCODING:
         return phl_raise_at(error, PHL_ERR_ENCODING, place,
-                            "correct the encoding in the first line, or take it out if the file is "
+                            "correct the encoding in the first line, or remove it if the file is "
                             "UTF-8",
                             "the document is not in the encoding that its first line says");
     case XML_ERROR_PARTIAL_CHAR:
@@ -181,7 +181,7 @@ phl_status phl_xml_fault_raise(const phl_xml_reading *reading)
     default:
         break;
     }
-    return phl_raise_at(error, PHL_ERR_SYNTAX, place, "xmllint or xmlwf may tell more",
+    return phl_raise_at(error, PHL_ERR_SYNTAX, place, "xmllint or xmlwf may say more",
                         "found '%s', which is not well-formed XML (%s)",
                         found_text(reading, "", found), XML_ErrorString(fault));
 }

@@ -43,8 +43,8 @@ static void XMLCALL declare_entity(void *context, const XML_Char *name, int is_p
     }
     char shown[PHL_EXCERPT_SIZE];
     stop(reading, phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
-                               "replace its references by its text and take the declaration out, "
-                               "for instance with xmllint --noent --dropdtd",
+                               "replace its references by its text and remove the declaration, for "
+                               "example with xmllint --noent --dropdtd",
                                "the document declares the %sentity '%s'; internal entities are "
                                "refused because they can expand without bound",
                                is_parameter ? "parameter " : "",
@@ -113,7 +113,7 @@ static phl_status count_declared_work(phl_xml_reading *reading, const char *name
     }
     char shown[PHL_EXCERPT_SIZE];
     return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
-                        "take the document type declaration out, for instance with xmllint "
+                        "remove the document type declaration, for example with xmllint "
                         "--dropdtd",
                         "%u attributes are declared for the element '%s', which occurs too often "
                         "for that",
@@ -151,15 +151,18 @@ static phl_status add_attributes(phl_xml_reading *reading, const XML_Char **attr
         size_t length = strlen(attributes[i]);
         status = check_name(reading, "an attribute called", attributes[i], length);
         reading->label.length = 0;
-        if (status == PHL_OK) {
-            status = phl_text_append(&reading->label, "@", 1, reading->error);
+        if (status != PHL_OK) {
+            return status;
         }
-        if (status == PHL_OK) {
-            status = phl_text_append(&reading->label, attributes[i], length, reading->error);
+        status = phl_text_append(&reading->label, "@", 1, reading->error);
+        if (status != PHL_OK) {
+            return status;
         }
-        if (status == PHL_OK) {
-            status = open_labelled(reading, reading->label.bytes, reading->label.length, 0);
+        status = phl_text_append(&reading->label, attributes[i], length, reading->error);
+        if (status != PHL_OK) {
+            return status;
         }
+        status = open_labelled(reading, reading->label.bytes, reading->label.length, 0);
         if (status == PHL_OK) {
             status = phl_builder_close(reading->reader->builder, reading->error);
         }
@@ -206,8 +209,8 @@ static phl_status open_coded_node(phl_xml_reading *reading, const XML_Char **att
             }
         } else {
             return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
-                                "if <node> is an ordinary element here, take the instruction "
-                                "<?phloem nodes?> out",
+                                "if <node> is an ordinary element here, remove the instruction "
+                                "<?phloem nodes?>",
                                 "found the attribute '%s' in <node>, expected label or slot",
                                 phl_text_excerpt(name, strlen(name), shown));
         }

@@ -120,7 +120,8 @@ static phl_status measure(phl_paper_sampler *sampler, phl_error *error)
     phl_free(size);
     if (nodes >= (double)PHL_PAPER_SAMPLER_NONE) {
         return phl_raise(error, PHL_ERR_LIMIT, "use " PHL_OPTION_TO("train.sampler", "blocked"),
-                         "%.0f nodes: the sampler of the paper keeps each by itself, at most %u",
+                         "%.0f nodes: the sampler of the paper keeps each of them separately, "
+                         "at most %u",
                          nodes, PHL_PAPER_SAMPLER_NONE - 1);
     }
     sampler->n_nodes = (size_t)nodes;

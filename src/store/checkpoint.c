@@ -36,13 +36,18 @@ phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *inse
     (void)sqlite3_bind_int64(insert, 8, owner);
     phl_status status =
         bare ? PHL_OK : phl_draw_store_write(database, insert, owner, state->params, error);
-    if (status == PHL_OK) {
-        status = write_flat(database, insert, "counts", PHL_UINT64, counts, COUNTS, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = write_flat(database, insert, "reals", PHL_FLOAT64, reals, REALS, error);
+    status = write_flat(database, insert, "counts", PHL_UINT64, counts, COUNTS, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && state->log_lambda0 != NULL) {
+    status = write_flat(database, insert, "reals", PHL_FLOAT64, reals, REALS, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (state->log_lambda0 != NULL) {
         status = write_flat(database, insert, "log_lambda0", PHL_FLOAT64, state->log_lambda0,
                             state->params->states, error);
     }

@@ -97,7 +97,7 @@ phl_status phl_database_raise(const phl_database *database, int code, phl_error 
         }
         return phl_raise_at(error, PHL_ERR_OPEN, position,
                             "let the program that wrote it finish or resume its work",
-                            "cannot open: an unfinished write lies beside the run");
+                            "cannot open: there is an unfinished write beside the run");
     case SQLITE_IOERR:
         if (code != SQLITE_IOERR_SHORT_READ && code != SQLITE_IOERR_CORRUPTFS) {
             return phl_raise_errno(error, PHL_ERR_READ, cause != 0 ? cause : EIO, database->name,
@@ -237,13 +237,12 @@ phl_status phl_database_fold(const phl_database *database, phl_error *error)
         return PHL_OK; /* a reader may still keep an empty log */
     }
     if ((code & 0xff) == SQLITE_BUSY) {
-        return phl_raise_at(
-            error, PHL_ERR_WRITE, position,
-            "do not copy or move the one without the other; when nobody reads the run any "
-            "more, " PHL_CALL("phl_resume") " joins them",
-            "everything is written, but a part of it lies in %.200s-wal, because another program "
-            "is reading an earlier state of the run",
-            database->name);
+        return phl_raise_at(error, PHL_ERR_WRITE, position,
+                            "do not copy or move one without the other; when nobody reads the run "
+                            "any more, " PHL_CALL("phl_resume") " joins them",
+                            "everything is written, but a part of it is in %.200s-wal, because "
+                            "another program is reading an earlier state of the run",
+                            database->name);
     }
     return phl_database_raise(database, code, error);
 }
@@ -367,10 +366,14 @@ static phl_status open_checked(const char *path, phl_database *database, phl_err
 {
     bool logged = false;
     phl_status status = open_file(path, SQLITE_OPEN_READONLY, database, error);
-    if (status == PHL_OK) {
-        status = check_header(database, &logged, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && logged && !phl_database_has_log(database)) {
+    status = check_header(database, &logged, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (logged && !phl_database_has_log(database)) {
         phl_database_close(database);
         status = open_file(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, database, error);
     }
@@ -455,15 +458,18 @@ static phl_status open_reading(const char *path, phl_database *database, phl_err
     memset(database, 0, sizeof *database);
     database->name = path;
     phl_status status = check_file(path, error);
-    if (status == PHL_OK) {
-        status = open_checked(path, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = distrust(database, error);
+    status = open_checked(path, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
+    status = distrust(database, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
     return status == PHL_OK ? phl_schema_check(database, error) : status;
 }
 
@@ -486,7 +492,7 @@ static phl_status check_locked(const phl_database *database, const char *path, i
     return !is_moved(database) && phl_placing_is_file(path, lock)
                ? PHL_OK
                : phl_raise_at(error, PHL_ERR_WRITE, position, "try again",
-                              "cannot write: another file has taken its place meanwhile");
+                              "cannot write: another file has taken its place in the meantime");
 }
 
 /* Getting a log takes that nobody reads for a moment; having one does not. */
@@ -504,7 +510,7 @@ static phl_status start_log(const phl_database *database, bool logged, phl_error
         return phl_raise_at(error, PHL_ERR_WRITE, position,
                             "end that program; " PHL_CALL("phl_resume") " goes on from here",
                             "cannot write: another program has been reading the run since before "
-                            "its log was begun");
+                            "its log was started");
     }
     return code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
 }
@@ -516,22 +522,27 @@ phl_status phl_database_open_writing(const char *path, int lock, phl_database *d
     memset(database, 0, sizeof *database);
     database->name = path;
     phl_status status = check_file(path, error);
-    if (status == PHL_OK) {
-        status = open_file(path, SQLITE_OPEN_READWRITE, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = check_locked(database, path, lock, error);
+    status = open_file(path, SQLITE_OPEN_READWRITE, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = check_header(database, &logged, error);
+    status = check_locked(database, path, lock, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        set_budget(database);
-        status = distrust(database, error);
+    status = check_header(database, &logged, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_schema_check(database, error);
+    set_budget(database);
+    status = distrust(database, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_schema_check(database, error);
     if (status != PHL_OK) {
         return status;
     }

@@ -51,9 +51,10 @@ phl_status phl_run_place_check(const char *path, int lock, phl_error *error)
     phl_position position = {path, 0, 0};
     return phl_placing_is_file(path, lock)
                ? PHL_OK
-               : phl_raise_at(error, PHL_ERR_WRITE, position,
-                              "leave the file in its place while a training writes to it",
-                              "cannot write: the run was moved, removed or replaced meanwhile");
+               : phl_raise_at(
+                     error, PHL_ERR_WRITE, position,
+                     "leave the file in its place while a training writes to it",
+                     "cannot write: the run was moved, removed or replaced in the meantime");
 }
 
 /* Step 3: nothing that lies beside the locked file belongs to it any more. */
@@ -131,10 +132,9 @@ static phl_status remove_leftovers(const phl_placing *placing, bool allowed, phl
             continue;
         }
         if (!allowed) {
-            status =
-                phl_raise_at(error, PHL_ERR_WRITE, position, "remove it",
-                             "cannot write: a file %s%s lies there that belongs to another run",
-                             placing->name, endings[i]);
+            status = phl_raise_at(error, PHL_ERR_WRITE, position, "remove it",
+                                  "cannot write: there is a file %s%s that belongs to another run",
+                                  placing->name, endings[i]);
         } else if (unlink(name) != 0 && errno != ENOENT) {
             status = phl_raise_errno(error, PHL_ERR_WRITE, errno, placing->name,
                                      "cannot write: cannot remove the old %s%s", placing->name,

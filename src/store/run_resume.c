@@ -39,9 +39,9 @@ static phl_status check_options(struct resumption *r, phl_error *error)
     }
     if (strcmp(version, phl_version()) != 0) {
         return phl_raise_at(error, PHL_ERR_FORMAT, position,
-                            "resume with that version, or train anew",
-                            "checkpoints are good only in the version that wrote them, which was "
-                            "%.40s; this is %s",
+                            "resume with that version, or train again",
+                            "checkpoints can be used only by the version that wrote them, which "
+                            "was %.40s; this is %s",
                             version, phl_version());
     }
     /* What opening it passed over. */
@@ -102,21 +102,22 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
         status = phl_forest_store_load(&r->database, &r->forest, error);
         if (status == PHL_OK && r->forest == NULL) {
             return raise_here(r, error, PHL_ERR_ARGUMENT,
-                              "give the trees it was begun with: " PHL_OPTION("resume.forest"),
+                              "give the trees it was trained on: " PHL_OPTION("resume.forest"),
                               "the run does not hold its trees");
         }
     }
     *forest = given == NULL ? r->forest : given;
-    if (status == PHL_OK) {
-        status = phl_forest_fingerprint(*forest, true, found, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_forest_fingerprint(*forest, true, found, error);
     if (status == PHL_OK && (expected == NULL || strcmp(expected, found) != 0 ||
                              (*forest)->max_slot != r->known->slots ||
                              !same_names(&(*forest)->labels, &r->known->labels))) {
         status = raise_here(r, error, PHL_ERR_CHANGED,
                             "give the same files in the same order, with the same options for "
                             "reading",
-                            "these are not the trees that the run was begun with");
+                            "these are not the trees that the run was trained on");
     }
     return status;
 }
@@ -278,7 +279,7 @@ static phl_status restore(phl_training *training, void *context, phl_error *erro
     if (training->n_classes != r->known->n_models ||
         !same_names(&training->run->classes, &r->known->classes)) {
         return raise_here(r, error, PHL_ERR_CHANGED, NULL,
-                          "the classes are not those that the run was begun with");
+                          "the classes are not those that the run was trained on");
     }
     phl_status status = restore_tasks(r, training, error);
     if (status != PHL_OK) {
@@ -329,7 +330,7 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
     }
     if (status == PHL_OK && r->database.format != PHL_RUN_FORMAT) {
         return raise_here(r, error, PHL_ERR_FORMAT,
-                          "its models can be used; resume with that version, or train anew",
+                          "its models can be used; resume with that version, or train again",
                           "the run was written by an earlier version, whose checkpoints this one "
                           "does not read");
     }
@@ -338,10 +339,14 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
         return status;
     }
     status = phl_section_verify(&r->database, PHL_SECTION_CHECKPOINT, error);
-    if (status == PHL_OK) {
-        status = phl_array_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && r->directory.count == 0) {
+    status = phl_array_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (r->directory.count == 0) {
         status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
                             "the run holds no checkpoint to go on from");
     }

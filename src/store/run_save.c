@@ -13,7 +13,7 @@ static phl_status check_run(const phl_run *run, phl_error *error)
     for (size_t i = 0; i < run->n_meta; i++) {
         if (phl_run_write_is_reserved(run->meta[i].key)) {
             return phl_raise(error, PHL_ERR_ARGUMENT, "use another key",
-                             "'%s' is not free for facts about a run", run->meta[i].key);
+                             "'%s' is reserved and cannot be a fact about a run", run->meta[i].key);
         }
     }
     for (size_t i = 0; i < run->n_models; i++) {

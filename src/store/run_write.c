@@ -225,17 +225,21 @@ phl_status phl_run_write_again(phl_database *database, const phl_run *run, phl_e
     if (status == PHL_OK) { /* facts that are known at the end only */
         status = write_meta(database, run, error);
     }
-    if (status == PHL_OK) {
-        status = write_classes(database, run, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = write_draws(database, run, error);
+    status = write_classes(database, run, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = write_trace(database, run, error);
+    status = write_draws(database, run, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_section_renew(database, PHL_SECTION_MODELS, NULL, error);
+    status = write_trace(database, run, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_section_renew(database, PHL_SECTION_MODELS, NULL, error);
     return status == PHL_OK ? phl_section_renew(database, PHL_SECTION_TRACE, NULL, error) : status;
 }

@@ -138,11 +138,10 @@ static phl_status find_modes(phl_class_diagnosis *made, phl_error *error)
     if (status == PHL_OK && listed < made->modes) {
         status = phl_text_append_format(&text, error, "; and %zu more", made->modes - listed);
     }
-    return add_finding(
-        made, true, &text, status,
-        "anneal slower, so that chains can leave poor modes; predictions average over "
-        "all of them as it is",
-        error);
+    return add_finding(made, true, &text, status,
+                       "anneal slower, so that chains can leave poor modes; as it is, "
+                       "predictions average over all of them",
+                       error);
 }
 
 static phl_status find_few_chains(phl_class_diagnosis *made, bool allow_few, phl_error *error)
@@ -152,8 +151,8 @@ static phl_status find_few_chains(phl_class_diagnosis *made, bool allow_few, phl
     }
     phl_text text = {0};
     phl_status status = phl_text_append_format(
-        &text, error, "%zu %s: fewer than %d cannot show whether chains find the same",
-        made->n_compared, made->n_compared == 1 ? "chain" : "chains", PHL_CHAINS_LEAST);
+        &text, error, "%zu %s: fewer than %d cannot show whether chains agree", made->n_compared,
+        made->n_compared == 1 ? "chain" : "chains", PHL_CHAINS_LEAST);
     return add_finding(
         made, true, &text, status,
         "train with " PHL_OPTION_TO("train.chains", "4") " or more, or accept it with " PHL_OPTION(
@@ -170,26 +169,27 @@ static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
         "run longer (" PHL_OPTION("train.iterations") ") or anneal slower (" PHL_OPTION(
             "train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
         error);
-    if (status == PHL_OK) {
-        status = about_quantities(
-            made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
-            "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
-            error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = find_modes(made, error);
+    status = about_quantities(
+        made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
+        "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
+        error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = about_quantities(made, PHL_FEW_DRAWS,
-                                  "draws hang together too much to average:", "bulk ESS", ess_of,
-                                  ", at least 100 is asked for",
-                                  "run longer (" PHL_OPTION("train.iterations") ")", error);
+    status = find_modes(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
-                                  "", "please report this", error);
-    }
-    return status;
+    status = about_quantities(
+        made, PHL_FEW_DRAWS, "draws are too correlated to average:", "bulk ESS", ess_of,
+        ", at least 100 is required", "run longer (" PHL_OPTION("train.iterations") ")", error);
+    return status == PHL_OK
+               ? about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
+                                  "", "please report this", error)
+               : status;
 }
 
 /* ---- Gibbs: notes ---- */
@@ -253,7 +253,7 @@ static phl_status note_interruption(const phl_model *model, phl_class_diagnosis 
                                     phl_error *error)
 {
     return model->stop_reason == PHL_STOP_INTERRUPTED
-               ? say(made, false, "training is not finished: this is how far it came", NULL, error)
+               ? say(made, false, "training is not finished: this is how far it got", NULL, error)
                : PHL_OK;
 }
 
@@ -262,7 +262,7 @@ static phl_status find_nothing(const phl_model *model, phl_class_diagnosis *made
     return model->n_draws == 0
                ? say(made, true, "nothing was trained: training was interrupted before",
                      "train again", error)
-               : say(made, true, "the run holds no trace of its training: nothing can be told",
+               : say(made, true, "the run holds no trace of its training: nothing can be said",
                      NULL, error);
 }
 
@@ -283,21 +283,28 @@ phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool
     } else {
         status = find_trouble(made, error);
     }
-    if (status == PHL_OK && made->n_compared > 0) {
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (made->n_compared > 0) {
         status = find_few_chains(made, allow_few, error);
     }
-    if (status == PHL_OK) {
-        status = note_left_out(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_interruption(model, made, error);
+    status = note_left_out(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_slots(made, error);
+    status = note_interruption(model, made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_moves(made, error);
+    status = note_slots(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = note_moves(made, error);
     if (status == PHL_OK && plan->paper) {
         status =
             say(made, false,
@@ -380,12 +387,14 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
         return find_nothing(model, made, error);
     }
     phl_status status = find_fall(rows, made, error);
-    if (status == PHL_OK) {
-        status = compare_restarts(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_interruption(model, made, error);
+    status = compare_restarts(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = note_interruption(model, made, error);
     if (status == PHL_OK && model->stop_reason == PHL_STOP_ITERATIONS) {
         phl_text text = {0};
         status = phl_text_append_format(

@@ -44,20 +44,14 @@ struct labelling {
 
 static phl_status reserve_tree(struct labelling *work, size_t n, phl_error *error)
 {
-    phl_status status =
-        phl_grow(&work->truth, &work->truth_capacity, n, sizeof *work->truth, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&work->best, &work->best_capacity, n, sizeof *work->best, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&work->drawn, &work->drawn_capacity, n, sizeof *work->drawn, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&work->hidden, &work->hidden_capacity, n, sizeof *work->hidden, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&work->filled, &work->filled_capacity, n, sizeof *work->filled, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(work->truth, work->truth_capacity, n),
+        PHL_ROOM(work->best, work->best_capacity, n),
+        PHL_ROOM(work->drawn, work->drawn_capacity, n),
+        PHL_ROOM(work->hidden, work->hidden_capacity, n),
+        PHL_ROOM(work->filled, work->filled_capacity, n),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     return status;
 }
 

@@ -82,12 +82,14 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
         phl_rng_init(&rng, work->seed, PHL_PURPOSE_SAMPLE, work->model->class_index, 0,
                      work->first_ordinal + t);
         status = phl_session_turn_view(&own->view, work->upward, error);
-        if (status == PHL_OK) {
-            status = phl_grow(&own->states, &own->states_capacity, n, sizeof *own->states, error);
+        if (status != PHL_OK) {
+            return status;
         }
-        if (status == PHL_OK) {
-            status = phl_tree_draw_states(own->view, t, &rng, own->states, &possible, error);
+        status = phl_grow(&own->states, &own->states_capacity, n, sizeof *own->states, error);
+        if (status != PHL_OK) {
+            return status;
         }
+        status = phl_tree_draw_states(own->view, t, &rng, own->states, &possible, error);
         if (status == PHL_OK) {
             PHL_CHECK_BUG(possible, error);
             phl_session_emit_labels(own->view, own->states, &rng, work->labels + work->first[t]);
@@ -127,9 +129,10 @@ static phl_status prepare(struct labels *work, phl_error *error)
 {
     const phl_forest *shapes = work->shapes;
     phl_status status = phl_scores_prepare(work->model->run, shapes, &work->prepared, error);
-    if (status == PHL_OK) {
-        status = phl_forest_count_nodes(shapes, &work->nodes, &work->unknown, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_forest_count_nodes(shapes, &work->nodes, &work->unknown, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -385,7 +388,7 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
         work->rejected++;
     }
     return phl_raise(error, PHL_ERR_LIMIT,
-                     "raise " PHL_OPTION("sample.max_nodes") "; or the model's trees never end",
+                     "raise " PHL_OPTION("sample.max_nodes") "; the model's trees may never end",
                      "tree %zu did not end within %zu nodes in any of %zu attempts", tree,
                      options->max_nodes, options->max_attempts);
 }
@@ -477,7 +480,7 @@ static void tell_rejected(const struct sampling *work)
         phl_error note = {.status = PHL_OK};
         (void)phl_raise(
             &note, PHL_OK, "raise " PHL_OPTION("sample.max_nodes") " to keep larger ones",
-            "%llu tree%s thrown away for passing %zu nodes", (unsigned long long)work->rejected,
+            "%llu tree%s discarded for exceeding %zu nodes", (unsigned long long)work->rejected,
             work->rejected == 1 ? " was" : "s were", work->options->max_nodes);
         phl_use_note(&work->use, &note);
     }

@@ -228,26 +228,30 @@ static phl_status score_batch(size_t chunk, size_t begin, size_t end, int worker
     size_t n_roots = prepared->roots.n;
     struct worker *own = &group->worker[worker];
     phl_status status = make_worker(group, job_params(group, begin), own, error);
-    for (size_t job = begin; status == PHL_OK && job < end; job++) {
+    if (status != PHL_OK) {
+        return status;
+    }
+    for (size_t job = begin; job < end; job++) {
         phl_upward_turn(own->upward, job_params(group, job));
         status = phl_upward_norms(own->upward, group->inner_threads, error);
-        if (status == PHL_OK && group->labels != NULL) {
+        if (status != PHL_OK) {
+            return status;
+        }
+        if (group->labels != NULL) {
             start_scores(prepared, own->upward, false, group->labels + job * n_roots);
         }
-        if (status == PHL_OK && group->both != NULL) {
+        if (group->both != NULL) {
             start_scores(prepared, own->upward, true, group->both + job * n_roots);
         }
-        if (status == PHL_OK) {
-            phl_sums_set_labels(own->sums, job - begin, own->upward);
-        }
+        phl_sums_set_labels(own->sums, job - begin, own->upward);
     }
-    if (status == PHL_OK && group->labels != NULL) {
+    if (group->labels != NULL) {
         phl_sums_run(own->sums, false);
         for (size_t job = begin; job < end; job++) {
             add_sums(prepared, own->sums, job - begin, group->labels + job * n_roots);
         }
     }
-    if (status == PHL_OK && group->both != NULL) {
+    if (group->both != NULL) {
         for (size_t job = begin; job < end; job++) {
             phl_sums_add_shape(own->sums, job - begin, job_params(group, job));
         }
@@ -256,7 +260,7 @@ static phl_status score_batch(size_t chunk, size_t begin, size_t end, int worker
             add_sums(prepared, own->sums, job - begin, group->both + job * n_roots);
         }
     }
-    return status;
+    return PHL_OK;
 }
 
 static phl_status score_group(struct group *group, int threads, phl_cancel_fn cancel, void *context,

@@ -49,7 +49,7 @@ static phl_status read_blocks(const phl_json_value *blocks, uint32_t states, phl
         }
         if (!used) {
             return phl_raise(error, PHL_ERR_SYNTAX, "number the blocks 0, 1, 2, ... without gaps",
-                             "partition of slot %u: nothing is in block %u", axis->slot, z);
+                             "partition of slot %u: block %u is empty", axis->slot, z);
         }
     }
     return PHL_OK;

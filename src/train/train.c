@@ -330,7 +330,10 @@ static phl_status prepare(phl_training *training, phl_error *error)
                                 &classes, options->per_class, &training->run, error);
     }
     phl_alphabet_clear(&classes);
-    if (status == PHL_OK && options->kind != PHL_GRAMMAR) {
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (options->kind != PHL_GRAMMAR) {
         status = phl_train_memory_reckon(training, error);
     }
     if (status != PHL_OK) {
@@ -388,10 +391,14 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
     uint32_t n_axes = 0;
     phl_train_options_resolve(&training.options);
     phl_status status = phl_train_options_check(&training.options, error);
-    if (status == PHL_OK) {
-        status = check_forest(forest, options, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && options->partition != NULL) {
+    status = check_forest(forest, options, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (options->partition != NULL) {
         status = phl_partition_json_parse(options->partition, training.options.states,
                                           forest->max_slot, &axes, &n_axes, error);
     }

@@ -225,17 +225,22 @@ static phl_status run_chain(phl_train_task *task, const struct chain *chain,
         if (gibbs->iteration >= schedule->soften) { /* does nothing the second time */
             status = phl_gibbs_soften(gibbs, error);
         }
-        if (status == PHL_OK) {
-            status = run_iteration(task, chain, schedule, &go_on, error);
+        if (status != PHL_OK) {
+            return status;
         }
+        status = run_iteration(task, chain, schedule, &go_on, error);
         if (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
             status = offer(task, chain, false, error);
         }
     }
-    if (status == PHL_OK) {
-        status = offer(task, chain, true, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && task->n_draws == 0) {
+    status = offer(task, chain, true, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (task->n_draws == 0) {
         status = keep_draw(task, gibbs, error); /* interrupted early: where the chain is */
     }
     if (status == PHL_OK) {
@@ -244,6 +249,20 @@ static phl_status run_chain(phl_train_task *task, const struct chain *chain,
             gibbs->iteration >= schedule->total ? PHL_STOP_ITERATIONS : PHL_STOP_INTERRUPTED;
     }
     return status;
+}
+
+/* Are lambda0 and the concentrations of a checkpoint such as this training makes? */
+static bool base_fits(const phl_train_options *options, const phl_train_task_state *from)
+{
+    bool fits = options->update_concentration
+                    ? isfinite(from->alpha) && isfinite(from->alpha0) && from->alpha > 0.0 &&
+                          from->alpha0 > 0.0
+                    : from->alpha == options->alpha && from->alpha0 == options->alpha0;
+    double sum = 0.0;
+    for (uint32_t j = 0; j < from->params->states; j++) {
+        sum += exp(from->log_lambda0[j]);
+    }
+    return fits && fabs(sum - 1.0) < 1e-6;
 }
 
 /* A new chain, put where the task was. */
@@ -266,7 +285,13 @@ static phl_status restore(const phl_train_task *task, const struct chain *chain,
     }
     if (!fits) {
         return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
-                         "the active slots of the checkpoint are not such as this training makes");
+                         "the active slots of the checkpoint are not ones that this training "
+                         "can have");
+    }
+    if (!base_fits(&task->training->options, from)) {
+        return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy, or train again",
+                         "the base of the core in the checkpoint is not such as this training "
+                         "makes");
     }
     phl_chain_state state = {from->iteration, from->params, from->log_lambda0, from->alpha,
                              from->alpha0};

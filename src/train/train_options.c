@@ -142,7 +142,7 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
     }
     if (options->slots_min > options->slots_max) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "at least %u and at most %u active slots cannot both be",
+                         "at least %u and at most %u active slots is impossible",
                          options->slots_min, options->slots_max);
     }
     if (options->slots_max > PHL_MOST_ACTIVE) {

@@ -10,6 +10,7 @@ Then trees of a few bytes that ask for much, and how time grows with classes and
 TAP on standard output.
 """
 import json
+import math
 import os
 import resource
 import shutil
@@ -315,6 +316,21 @@ def number_cases():
                         (i, run_files.text(shape), data[8 * i:8 * i + 8]))
         run.execute("COMMIT")
     case("emissions in 100,000 parts", "tf", many_parts, "do not fit together")
+
+    def state_numbers(name, numbers):
+        return lambda run: run.execute(
+            "UPDATE checkpoint SET data = ? WHERE name = ?",
+            (struct.pack(f"<{len(numbers)}d", *numbers), name)) and run.executescript(INTERRUPTED)
+    not_such = "the base of the core in the checkpoint is not such"
+    for kind in ("tf", "paper"):
+        for alpha, alpha0 in ((1, -math.inf), (1, math.nan), (0, 1), (2, 1), (math.inf, 1), (-1, 1)):
+            case(f"a state with concentrations {alpha} and {alpha0}", kind,
+                 state_numbers("reals", (alpha, alpha0, 0)), not_such)
+        for base in ((-math.inf, -math.inf, -math.inf), (math.nan, 0, 0), (0, 0, 0), (math.inf, 0, 0)):
+            case(f"a state with base {base}", kind, state_numbers("log_lambda0", base), not_such)
+    for previous in (math.nan, math.inf, -math.inf, 1e308):
+        case(f"a state whose log-likelihood was {previous}", "sp",
+             state_numbers("reals", (0, 0, previous)))
 
     outside = "its configuration is impossible"
     for kind, changes, expected in (

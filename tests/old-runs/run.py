@@ -3,7 +3,7 @@
 
 Every NAME.run of this folder, in a folder of its own: `show --json` prints NAME.json and `score` on
 new.trees prints NAME.scores, byte for byte; `show` and `diagnose` answer; `resume` refuses in words,
-because checkpoints are good only in the version that wrote them.  None of them changes the file.
+because checkpoints can be used only by the version that wrote them.  None of them changes the file.
 TAP on standard output.
 """
 import os
@@ -46,7 +46,7 @@ def check(name, folder):
     REPORT.line(diagnosed.returncode in (0, 1, 2, 3), f"{name}: diagnose", diagnosed.stderr.decode())
     resumed = phloem("resume", run, "--quiet", "--iterations", "200000000")
     REPORT.line(resumed.returncode == 3 and
-                b"checkpoints are good only in the version that wrote them" in resumed.stderr,
+                b"checkpoints can be used only by the version that wrote them" in resumed.stderr,
                 f"{name}: resume refuses", resumed.stderr.decode())
     REPORT.line(content(os.path.join(folder, run)) == before and
                 sorted(os.listdir(folder)) == sorted([run, "new.trees"]), f"{name}: left as it was")

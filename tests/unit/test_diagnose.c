@@ -203,7 +203,7 @@ static void test_few_draws(void **state)
     assert_true(d.trouble);
     assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_FEW_DRAWS);
     assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict, PHL_FINE);
-    assert_true(found(&d, true, "draws hang together"));
+    assert_true(found(&d, true, "draws are too correlated"));
     done(&d, run);
 
     run = planted_run(); /* still warming up */

@@ -54,7 +54,7 @@ static void test_rules(void **state)
     assert_int_equal(phl_placing_commit(&placing, PHL_PLACING_IS_NEW, NULL), PHL_OK);
     assert_true(phl_placing_is_file(in_folder("a"), placing.file));
     assert_int_equal(phl_placing_commit(&other, PHL_PLACING_IS_NEW, &error), PHL_ERR_WRITE);
-    assert_non_null(strstr(error.message, "another program has made this file meanwhile"));
+    assert_non_null(strstr(error.message, "another program has created this file"));
     assert_string_equal(error.file, in_folder("a"));
     assert_false(phl_placing_is_file(in_folder("a"), other.file));
     phl_placing_close(&placing);

@@ -68,7 +68,7 @@ static void test_instructions(void **state)
               "found the word 'nods' in <?phloem ...?>, expected nodes or no-class", "newer");
     check_bad(&options, "<?phloem nodes?>\n<a><node colour='x'/></a>", PHL_ERR_SYNTAX, 2, 4,
               "found the attribute 'colour' in <node>, expected label or slot",
-              "take the instruction <?phloem nodes?> out");
+              "remove the instruction <?phloem nodes?>");
     check_bad(&options, "<?phloem nodes?><a><node slot='0'/></a>", PHL_ERR_SYNTAX, 1, 20,
               "found slot=\"0\", expected a whole number from 1", "");
     check_bad(&options, "<?phloem nodes?><a><node slot='4294967295'/></a>", PHL_ERR_SYNTAX, 1, 20,

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """run.py PHLOEM [--update] - the zoo of bad input, reported as TAP: one file, one fault, one message.
 
-expected.txt has a line for each file in files/, with five columns set apart by tabs: the file's
+expected.txt has a line for each file in files/, with five columns separated by tabs: the file's
 name, options, the number of good trees in it, the number of bad ones, and what is printed to
 standard error, exactly.  `phloem stats FILE` must print that and nothing else and exit with 3;
 with --skip-bad it must exit with 0, report the same fault first and count both kinds of trees.
