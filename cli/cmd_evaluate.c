@@ -125,8 +125,8 @@ static void print_table(const phl_cross_validation *result)
     table_begin(&table, result->per_class ? 5 : 2);
     table_row(&table, result->per_class
                           ? (const char *const[]){"states", "accuracy %", "entropy bits",
-                                                  "log-loss nats", "log-likelihood a node"}
-                          : (const char *const[]){"states", "log-likelihood a node"});
+                                                  "log-loss nats", "log-likelihood / node"}
+                          : (const char *const[]){"states", "log-likelihood / node"});
     for (size_t i = 0; i < result->n_choices; i++) {
         const phl_choice_result *c = &result->choices[i];
         number_grouped(c->states, states);

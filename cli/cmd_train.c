@@ -208,7 +208,7 @@ const cli_command command_train = {
     .name = "train",
     .summary = "learn a model of trees, or one per class",
     .description = "Fits a hidden tree Markov model to the trees and writes it to a run "
-                   "file, which all other commands take. Unknown labels are treated as "
+                   "file, from which other commands use it. Unknown labels are treated as "
                    "missing data; trees with such labels are used as well.\n\n"
                    "The model is 'tf' unless --model says otherwise. It is learned by "
                    "drawing from the posterior: several chains run, several draws of each "
