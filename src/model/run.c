@@ -72,6 +72,7 @@ void phl_run_free(phl_run *run)
     phl_free(run->trace);
     free_options(run->options);
     phl_free(run->earlier);
+    phl_head_free(run->head);
     phl_forest_free(run->forest);
     phl_free(run);
 }
