@@ -1,4 +1,4 @@
-/* classify.c - one model per class, a folder classified in blocks, the three heaviest slots:
+/* classify.c - one model per class; a folder, classified in blocks; the three heaviest slots.
  *   cc classify.c $(pkg-config --cflags --libs phloem) -o classify; ./classify TRAIN FOLDER */
 #include <phloem.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@ int main(int argc, char **argv)
 {
     const char *const *paths = (const char *const *)argv;
     phl_error error = {.message = "usage: classify TRAIN FOLDER"};
+    char text[2000];
     phl_forest *trees = NULL;
     phl_source *folder = NULL;
     phl_run *run = NULL;
@@ -19,22 +20,21 @@ int main(int argc, char **argv)
         phl_train(trees, &options, &run, &error) != PHL_OK ||
         phl_source_open(paths + 2, 1, NULL, &folder, &error) != PHL_OK ||
         phl_classify(run, folder, NULL, NULL, &found, &error) != PHL_OK) {
-        fprintf(stderr, "%s %s\n", error.file, error.message);
+        fprintf(stderr, "%s\n", phl_error_format(&error, text, sizeof text));
         return EXIT_FAILURE;
     }
-    printf("%.2f %% of %llu trees\n", 100 * found->best->accuracy, (unsigned long long)found->n);
-    uint32_t n = phl_run_slots(run);
-    double *weight = calloc(n + 1, sizeof *weight); /* share of draws in which a slot matters */
-    for (size_t i = 0; i < phl_run_classes(run) * n; i++) {
-        uint32_t slot = (uint32_t)(1 + i % n);
-        const phl_model *model = phl_run_model(run, i / n);
-        weight[slot] += phl_model_slot_posterior(model, slot, NULL) / (double)phl_run_classes(run);
+    printf("%.2f %% of %zu trees\n", 100 * found->best->accuracy, (size_t)found->n);
+    size_t classes = phl_run_classes(run), slots = phl_run_slots(run);
+    double *weight = calloc(slots + 1, sizeof *weight); /* by slot: in how many draws it matters */
+    for (size_t i = 0; weight != NULL && i < classes * slots; i++) {
+        uint32_t slot = (uint32_t)(1 + i % slots);
+        weight[slot] += phl_model_slot_posterior(phl_run_model(run, i / slots), slot, NULL);
     }
-    for (uint32_t shown = 0, top = 1; shown < 3 && shown < n; shown++, weight[top] = -1) {
-        for (uint32_t slot = 1; slot <= n; slot++) {
+    for (size_t shown = 0, top = 1; weight != NULL && shown < 3 && shown < slots; shown++) {
+        for (size_t slot = 1; slot <= slots; slot++) {
             top = weight[slot] > weight[top] ? slot : top;
         }
-        printf("slot %u matters in %.0f %% of the draws\n", top, 100 * weight[top]);
+        printf("slot %zu matters in %.0f %% of draws\n", top, 100 * weight[top] / (double)classes);
+        weight[top] = -1;
     }
-    free(weight);
 }
