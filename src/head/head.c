@@ -1,11 +1,13 @@
 /* head.c - a linear classifier on features of trees; see head.h. */
 #include "head/head.h"
 
+#include <math.h>
+
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "head/logistic.h"
 
-void phl_head_free(struct phl_head *head)
+void phl_head_free(phl_head *head)
 {
     if (head != NULL) {
         phl_features_free(head->features);
@@ -15,7 +17,7 @@ void phl_head_free(struct phl_head *head)
     }
 }
 
-void phl_head_log_posterior(const struct phl_head *head, const phl_feature_row *row, double *values,
+void phl_head_log_posterior(const phl_head *head, const phl_feature_row *row, double *values,
                             double *log_posterior)
 {
     const phl_dictionary *dictionary = &head->features->dictionary;
@@ -32,4 +34,34 @@ void phl_head_log_posterior(const struct phl_head *head, const phl_feature_row *
         log_posterior[k] /= head->temperature;
     }
     (void)phl_log_normalise(log_posterior, head->n_classes);
+}
+
+void phl_head_summarise(const phl_head *head, phl_head_summary *summary)
+{
+    *summary = (phl_head_summary){
+        .groups = head->features->groups,
+        .n_features = phl_features_count(head->features),
+        .c = head->n_choices > 0 ? head->choices[head->chosen].c : (double)NAN,
+        .temperature = head->temperature,
+        .trees = head->trees,
+        .distinct_trees = head->rows,
+        .passes = head->passes,
+        .gap = head->gap,
+        .log_loss = head->log_loss,
+        .n_folds = head->n_folds,
+        .n_choices = head->n_choices,
+        .choices = head->choices,
+        .chosen = head->chosen,
+    };
+}
+
+const phl_features *phl_head_features(const phl_head *head)
+{
+    return head->features;
+}
+
+const double *phl_head_weights(const phl_head *head, size_t feature)
+{
+    return feature <= phl_features_count(head->features) ? head->weights + feature * head->n_classes
+                                                         : NULL;
 }

@@ -7,17 +7,6 @@
 
 #include "head/features.h"
 
-/* A setting that cross-validation tried. */
-typedef struct phl_head_choice {
-    unsigned groups; /* of features */
-    double c;
-    double log_loss,
-        log_loss_se;          /* mean over the test folds, nats a tree, and its standard error */
-    double accuracy;          /* of all test trees */
-    double temperature;       /* that gives the lowest log-loss, */
-    double tempered_log_loss; /* and that log-loss */
-} phl_head_choice;
-
 struct phl_head {
     phl_features *features;
     size_t n_classes;
@@ -32,10 +21,10 @@ struct phl_head {
     double gap, log_loss; /* of the fit: mean KL, mean log-loss of the training trees */
 };
 
-void phl_head_free(struct phl_head *head);
+void phl_head_free(phl_head *head);
 
 /* log p(class) of a tree whose features are given: [n_classes]. */
-void phl_head_log_posterior(const struct phl_head *head, const phl_feature_row *row, double *values,
+void phl_head_log_posterior(const phl_head *head, const phl_feature_row *row, double *values,
                             double *log_posterior);
 
 #endif

@@ -351,7 +351,7 @@ static void summarise(const struct training *work, size_t set, phl_head_choice *
 }
 
 /* All sets with the C at hand; a set whose loss has risen is done. */
-static bool take_choices(struct training *work, double *lowest, struct phl_head *head)
+static bool take_choices(struct training *work, double *lowest, phl_head *head)
 {
     bool more = false;
     for (size_t set = 0; set < work->options->n_groups; set++) {
@@ -371,7 +371,7 @@ static bool take_choices(struct training *work, double *lowest, struct phl_head 
     return more;
 }
 
-static phl_status choose(struct training *work, struct phl_head *head, phl_error *error)
+static phl_status choose(struct training *work, phl_head *head, phl_error *error)
 {
     const phl_head_settings *options = work->options;
     size_t jobs = options->n_folds * options->n_groups;
@@ -404,7 +404,7 @@ static phl_status choose(struct training *work, struct phl_head *head, phl_error
 
 /* A dictionary of the features that the part uses, in the same order. */
 static phl_status keep_features(const struct training *work, const phl_head_part *part,
-                                unsigned groups, struct phl_head *head, phl_error *error)
+                                unsigned groups, phl_head *head, phl_error *error)
 {
     size_t n = phl_features_count(work->features);
     const phl_dictionary *all = &work->features->dictionary;
@@ -424,7 +424,7 @@ static phl_status keep_features(const struct training *work, const phl_head_part
     return status;
 }
 
-static phl_status fit_all(struct training *work, unsigned groups, double c, struct phl_head *head,
+static phl_status fit_all(struct training *work, unsigned groups, double c, phl_head *head,
                           phl_error *error)
 {
     const phl_head_settings *options = work->options;
@@ -464,10 +464,10 @@ static phl_status fit_all(struct training *work, unsigned groups, double c, stru
 }
 
 phl_status phl_head_train(const phl_forest *forest, const phl_head_settings *options,
-                          struct phl_head **head, phl_error *error)
+                          phl_head **head, phl_error *error)
 {
     struct training work = {.options = options, .n_classes = options->n_classes};
-    struct phl_head *made = phl_alloc_zero(1, sizeof *made, error);
+    phl_head *made = phl_alloc_zero(1, sizeof *made, error);
     phl_status status = made == NULL ? PHL_ERR_MEMORY : prepare(&work, forest, error);
     if (status == PHL_OK) {
         made->n_classes = work.n_classes;

@@ -27,6 +27,6 @@ phl_head_settings phl_head_train_defaults(void);
 
 /* Every tree must have a class. */
 phl_status phl_head_train(const phl_forest *forest, const phl_head_settings *options,
-                          struct phl_head **head, phl_error *error);
+                          phl_head **head, phl_error *error);
 
 #endif

@@ -234,6 +234,11 @@ const phl_model *phl_run_model(const phl_run *run, size_t index)
     return index < run->n_models ? &run->models[index] : NULL;
 }
 
+const phl_head *phl_run_head(const phl_run *run)
+{
+    return run->head;
+}
+
 size_t phl_run_find_class(const phl_run *run, const char *name)
 {
     int32_t found = phl_alphabet_find(&run->classes, name, strlen(name));

@@ -42,8 +42,8 @@ struct phl_run {
     phl_train_options *options; /* see phl_run_options; owned with what it points to, may be NULL */
     size_t *earlier; /* [n_earlier] iterations asked for before the run was extended, ascending */
     size_t n_earlier;
-    struct phl_head *head; /* linear classifier; NULL: none */
-    phl_forest *forest;    /* trained on, to be stored with the run; owned, may be NULL */
+    phl_head *head;     /* linear classifier; NULL: none */
+    phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
 };
 
 /* An empty run over copies of the alphabets; per_class: one model per class name, else one model.

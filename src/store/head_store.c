@@ -53,7 +53,7 @@ static void put_choice(const phl_head_choice *choice, double *row)
 }
 
 static phl_status write_choices(const phl_database *database, sqlite3_stmt *insert,
-                                const struct phl_head *head, phl_error *error)
+                                const phl_head *head, phl_error *error)
 {
     double *rows = phl_alloc(phl_times(head->n_choices, CHOICE_COLUMNS), sizeof *rows, error);
     if (rows == NULL) {
@@ -93,8 +93,7 @@ static phl_status write_dictionary(const phl_database *database, sqlite3_stmt *i
     return status;
 }
 
-phl_status phl_head_store(const phl_database *database, const struct phl_head *head,
-                          phl_error *error)
+phl_status phl_head_store(const phl_database *database, const phl_head *head, phl_error *error)
 {
     sqlite3_stmt *insert = NULL;
     if (head == NULL) {
@@ -137,7 +136,7 @@ struct loading {
     const phl_database *database;
     phl_array_directory directory;
     const phl_run *run;
-    struct phl_head *head;
+    phl_head *head;
 };
 
 static phl_status damaged(const struct loading *work, const char *what, phl_error *error)
@@ -155,7 +154,7 @@ static phl_status load_facts(struct loading *work, phl_error *error)
 {
     const double large = 9007199254740992.0; /* 2^53 */
     double *facts = NULL;
-    struct phl_head *head = work->head;
+    phl_head *head = work->head;
     phl_status status = phl_array_load_exactly(work->database, &work->directory, of, "facts",
                                                PHL_FLOAT64, 1, false, FACTS, &facts, error);
     if (status != PHL_OK) {
@@ -186,7 +185,7 @@ static phl_status load_choices(struct loading *work, phl_error *error)
 {
     double *rows = NULL;
     size_t n = 0;
-    struct phl_head *head = work->head;
+    phl_head *head = work->head;
     phl_status status = phl_array_load(work->database, &work->directory, of, "choice", PHL_FLOAT64,
                                        CHOICE_COLUMNS, false, &rows, &n, error);
     if (status == PHL_OK) {
@@ -288,7 +287,7 @@ static phl_status load_sequences(struct loading *work, int group, phl_error *err
 
 static phl_status load_weights(struct loading *work, phl_error *error)
 {
-    struct phl_head *head = work->head;
+    phl_head *head = work->head;
     size_t n = phl_features_count(head->features) + 1;
     phl_status status =
         phl_array_load_exactly(work->database, &work->directory, of, "weight", PHL_FLOAT64,
@@ -331,7 +330,7 @@ static phl_status load_head(struct loading *work, phl_error *error)
     return status == PHL_OK ? load_weights(work, error) : status;
 }
 
-phl_status phl_head_store_load(phl_database *database, const phl_run *run, struct phl_head **head,
+phl_status phl_head_store_load(phl_database *database, const phl_run *run, phl_head **head,
                                phl_error *error)
 {
     struct loading work = {.database = database, .run = run};

@@ -280,8 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensors),        cmocka_unit_test(test_draws),
         cmocka_unit_test(test_slot_posterior), cmocka_unit_test_setup(test_traces, start_empty),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_stop_reasons),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_stop_reasons),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
