@@ -23,7 +23,7 @@ help:
 	@echo "make demo       a tour of what phloem does; leaves its files in demo/"
 	@echo "make test       all tests, then once more under sanitizers"
 	@echo "make test-long  coverage, valgrind, thread sanitizer, long fuzzing and other slow tests"
-	@echo "make bench      speed and memory, as ratios; ten minutes on a quiet machine"
+	@echo "make bench      speed and memory, as ratios; three to five minutes on a quiet machine"
 	@echo "make bench-compare OLD.json   bench/results.json against older results: what became worse"
 	@echo "make lint       formatting, warnings, layers and house rules"
 	@echo "make install    into PREFIX ($(PREFIX)); DESTDIR is honoured"

@@ -172,18 +172,13 @@ static int run_decode(const cli_arguments *parsed)
 }
 
 static const cli_option decode_rows[] = {
-    {.name = "marginals",
-     .type = OPTION_FLAG,
-     .excludes = "pairs joint",
-     .help = "the probability of every state, one column each"},
-    {.name = "pairs",
-     .type = OPTION_FLAG,
-     .excludes = "joint",
-     .help = "the joint probability of a node's state and its parent's, one row each"},
-    {.name = "joint",
-     .type = OPTION_FLAG,
-     .help = "the states that are jointly most probable, with their "
-             "log-probability, instead of the most probable state of each node"},
+    OPTION_FLAG_ROW("marginals", "the probability of every state, one column each",
+                    .excludes = "pairs joint"),
+    OPTION_FLAG_ROW("pairs",
+                    "the joint probability of a node's state and its parent's, one row each",
+                    .excludes = "joint"),
+    OPTION_FLAG_ROW("joint", "the states that are jointly most probable, with their "
+                             "log-probability, instead of the most probable state of each node"),
     OPTION_DRAW_ROW,
     OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print a JSON array with an object for each row, numbers in full"),

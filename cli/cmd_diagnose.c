@@ -49,14 +49,9 @@ static int run_diagnose(const cli_arguments *parsed)
 }
 
 static const cli_option diagnose_rows[] = {
-    {.name = "class",
-     .type = OPTION_STRING,
-     .argument = "NAME",
-     .fallback_note = "all",
-     .help = "diagnose only the model of this class, in full"},
-    {.name = "allow-few",
-     .type = OPTION_FLAG,
-     .help = "do not count fewer than 4 chains as trouble"},
+    OPTION_STRING_ROW("class", "NAME", "diagnose only the model of this class, in full",
+                      .fallback_note = "all"),
+    OPTION_FLAG_ROW("allow-few", "do not count fewer than 4 chains as trouble"),
     OPTION_JSON_ROW("print everything as JSON"),
 };
 static const option_group diagnose_options = {"Report", diagnose_rows,

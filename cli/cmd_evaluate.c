@@ -31,6 +31,9 @@ typedef struct validation {
 static int states_of(validation *v)
 {
     size_t n = 0;
+    if (!arguments_given(v->parsed, "states")) {
+        return EXIT_OK;
+    }
     const char *const *items = arguments_list(v->parsed, "states", &n);
     v->states = terminal_allocate(n, sizeof *v->states);
     for (size_t i = 0; i < n; i++) {
@@ -122,8 +125,8 @@ static void print_table(const phl_cross_validation *result)
     table_begin(&table, result->per_class ? 5 : 2);
     table_row(&table, result->per_class
                           ? (const char *const[]){"states", "accuracy %", "entropy bits",
-                                                  "log-loss nats", "log-likelihood a node"}
-                          : (const char *const[]){"states", "log-likelihood a node"});
+                                                  "log-loss nats", "log-likelihood / node"}
+                          : (const char *const[]){"states", "log-likelihood / node"});
     for (size_t i = 0; i < result->n_choices; i++) {
         const phl_choice_result *c = &result->choices[i];
         number_grouped(c->states, states);
@@ -282,8 +285,8 @@ static const cli_option evaluate_rows[] = {
      .letter = 'C',
      .type = OPTION_LIST,
      .argument = "C,C,...",
-     .fallback = "10",
-     .help = "numbers of hidden states to choose from"},
+     .fallback_note = "10, grammar 16",
+     .help = "numbers of hidden states to choose from; grammar: of annotations"},
     OPTION_STRUCTURE_ROW("slots"),
     OPTION_CLASS_PRIOR_ROW,
     OPTION_JSON_ROW("print one JSON object, with every fold"),

@@ -214,51 +214,32 @@ static int run_features(const cli_arguments *parsed)
 }
 
 static const cli_option features_rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_OUTPUT,
-     .argument = "OUT",
-     .required = true,
-     .help = "file to write, '-' for standard output; replaced only when complete"},
-    {.name = "dictionary",
-     .letter = 'd',
-     .type = OPTION_OUTPUT,
-     .argument = "FILE",
-     .help = "also write what the numbers stand for: classes, and each feature as a small tree in "
-             "brackets"},
-    {.name = "to",
-     .letter = 't',
-     .type = OPTION_CHOICE,
-     .argument = "FORMAT",
-     .choices = "svmlight|csv",
-     .fallback = "svmlight",
-     .help = "svmlight: one line per tree; csv: one line per feature of a tree"},
-    {.name = "values",
-     .type = OPTION_CHOICE,
-     .argument = "WHAT",
-     .choices = "scaled|counts",
-     .fallback = "scaled",
-     .help = "scaled: square roots of shares, so that the squares of a tree add up "
-             "to 1 (features without a number included); counts: how often a "
-             "feature occurs in the tree"},
-    {.name = "groups",
-     .type = OPTION_LIST,
-     .argument = "G,G,...",
-     .fallback = "S,B,BG,L,P1",
-     .help = "S: complete subtrees; B: two neighbours under their parent; BG: the same under the "
-             "parent's parent; L: labels; P1: a label under another"},
-    {.name = "least-trees",
-     .type = OPTION_INTEGER,
-     .argument = "N",
-     .least = 1,
-     .most = UINT32_MAX,
-     .fallback = "1",
-     .help = "leave out features that occur in fewer distinct trees"},
-    {.name = "like",
-     .type = OPTION_PATH,
-     .argument = "FILE",
-     .help = "number features and classes as for the trees of this file; others "
-             "that occur in IN get no number"},
+    OPTION_OUTPUT_ROW("output", "OUT",
+                      "file to write, '-' for standard output; replaced only when complete",
+                      .letter = 'o', .required = true),
+    OPTION_OUTPUT_ROW(
+        "dictionary", "FILE",
+        "also write what the numbers stand for: classes, and each feature as a small tree in "
+        "brackets",
+        .letter = 'd'),
+    OPTION_CHOICE_ROW("to", "FORMAT", "svmlight|csv",
+                      "svmlight: one line per tree; csv: one line per feature of a tree",
+                      .letter = 't', .fallback = "svmlight"),
+    OPTION_CHOICE_ROW("values", "WHAT", "scaled|counts",
+                      "scaled: square roots of shares, so that the squares of a tree add up "
+                      "to 1 (features without a number included); counts: how often a "
+                      "feature occurs in the tree",
+                      .fallback = "scaled"),
+    OPTION_LIST_ROW(
+        "groups", "G,G,...",
+        "S: complete subtrees; B: two neighbours under their parent; BG: the same under the "
+        "parent's parent; L: labels; P1: a label under another",
+        .fallback = "S,B,BG,L,P1"),
+    OPTION_INTEGER_ROW("least-trees", "N", 1, UINT32_MAX,
+                       "leave out features that occur in fewer distinct trees", .fallback = "1"),
+    OPTION_PATH_ROW("like", "FILE",
+                    "number features and classes as for the trees of this file; others "
+                    "that occur in IN get no number"),
 };
 static const option_group features_options = {"Features", features_rows,
                                               sizeof features_rows / sizeof *features_rows};

@@ -264,23 +264,17 @@ static int run_label_command(const cli_arguments *parsed)
 }
 
 static const cli_option label_rows[] = {
-    {.name = "hide",
-     .type = OPTION_STRING,
-     .argument = "WHAT",
-     .help = "hide known labels, 'all' or a fraction of them, and evaluate the predictions"},
-    {.name = "predictions",
-     .letter = 'p',
-     .type = OPTION_OUTPUT,
-     .argument = "FILE",
-     .fallback_note = "standard output, unless --hide or --output is given",
-     .help = "write one row per label filled in; the file appears only when complete"},
-    {.name = "probabilities",
-     .type = OPTION_FLAG,
-     .help = "add the probability of every label to the predictions, one column each"},
-    {.name = "drawn",
-     .type = OPTION_FLAG,
-     .help = "put labels drawn at random into the trees instead of the most "
-             "probable ones"},
+    OPTION_STRING_ROW(
+        "hide", "WHAT",
+        "hide known labels, 'all' or a fraction of them, and evaluate the predictions"),
+    OPTION_OUTPUT_ROW("predictions", "FILE",
+                      "write one row per label filled in; the file appears only when complete",
+                      .letter = 'p',
+                      .fallback_note = "standard output, unless --hide or --output is given"),
+    OPTION_FLAG_ROW("probabilities",
+                    "add the probability of every label to the predictions, one column each"),
+    OPTION_FLAG_ROW("drawn", "put labels drawn at random into the trees instead of the most "
+                             "probable ones"),
     OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print the evaluation as one JSON object"),
     OPTION_SEED_ROW,

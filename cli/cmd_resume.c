@@ -96,19 +96,12 @@ static int run_resume(const cli_arguments *parsed)
 }
 
 static const cli_option resume_rows[] = {
-    {.name = "iterations",
-     .letter = 'i',
-     .type = OPTION_INTEGER,
-     .argument = "N",
-     .least = 1,
-     .most = PHL_MOST_ITERATIONS,
-     .fallback_note = "as at the start",
-     .help = "go on to N iterations in all, even if the run is finished"},
-    {.name = "data",
-     .type = OPTION_LIST,
-     .argument = "IN,...",
-     .help = "the trees it was trained on, for a run that does not hold them; other "
-             "trees are refused"},
+    OPTION_INTEGER_ROW("iterations", "N", 1, PHL_MOST_ITERATIONS,
+                       "go on to N iterations in all, even if the run is finished", .letter = 'i',
+                       .fallback_note = "as at the start"),
+    OPTION_LIST_ROW("data", "IN,...",
+                    "the trees it was trained on, for a run that does not hold them; other "
+                    "trees are refused"),
     OPTION_CHECKPOINT_ROW,
     OPTION_PROGRESS_ROW,
     OPTION_MEMORY_LIMIT_ROW,

@@ -111,32 +111,19 @@ static int run_sample(const cli_arguments *parsed)
 }
 
 static const cli_option sample_rows[] = {
-    {.name = "shapes",
-     .type = OPTION_PATH,
-     .argument = "IN...",
-     .excludes = "trees",
-     .help = "draw labels for the shapes of these trees; the labels they have are "
-             "ignored"},
-    {.name = "trees",
-     .type = OPTION_INTEGER,
-     .argument = "N",
-     .least = 1,
-     .most = 1000000000,
-     .help = "draw N whole trees; if the run has classes, of each class or of "
-             "--class"},
-    {.name = "max-nodes",
-     .type = OPTION_INTEGER,
-     .argument = "N",
-     .least = 1,
-     .most = SIZE_MAX,
-     .fallback_note = "10,000",
-     .help = "discard a whole tree that grows beyond N nodes and draw it again"},
-    {.name = "structure",
-     .type = OPTION_CHOICE,
-     .argument = "WHAT",
-     .choices = "slots|none",
-     .fallback_note = "slots with --trees, none with --shapes",
-     .help = "are shapes drawn (slots) or given (none)?"},
+    OPTION_PATH_ROW("shapes", "IN...",
+                    "draw labels for the shapes of these trees; the labels they have are "
+                    "ignored",
+                    .excludes = "trees"),
+    OPTION_INTEGER_ROW("trees", "N", 1, 1000000000,
+                       "draw N whole trees; if the run has classes, of each class or of "
+                       "--class"),
+    OPTION_INTEGER_ROW("max-nodes", "N", 1, SIZE_MAX,
+                       "discard a whole tree that grows beyond N nodes and draw it again",
+                       .fallback_note = "10,000"),
+    OPTION_CHOICE_ROW("structure", "WHAT", "slots|none",
+                      "are shapes drawn (slots) or given (none)?",
+                      .fallback_note = "slots with --trees, none with --shapes"),
     OPTION_SEED_ROW,
 };
 static const option_group sample_options = {"Sampling", sample_rows,

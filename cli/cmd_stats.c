@@ -276,7 +276,7 @@ static int run(const cli_arguments *parsed)
 }
 
 static const cli_option report_rows[] = {
-    {.name = "json", .type = OPTION_FLAG, .help = "print one JSON object, with nothing shortened"},
+    OPTION_FLAG_ROW("json", "print one JSON object, with nothing shortened"),
 };
 static const option_group report_options = {"Report", report_rows, 1};
 static const option_group *const groups[] = {&report_options, &reading_options, &reading_formats,

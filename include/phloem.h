@@ -17,7 +17,7 @@
  *  - Options are structs that may grow at their end.  Their first member is their size, which the
  *    init call sets together with the defaults; a struct that was not filled by init is refused.
  *    So a program compiled against an older header works with a newer library.  NULL means the
- *    defaults.  (Where sizeof is not at hand, call init_sized with the bytes of the struct.)
+ *    defaults.  (Where there is no sizeof, call init_sized with the bytes of the struct.)
  *  - Structs that the library makes or hands to a callback may grow at their end, too.  Those that
  *    a caller provides for it to fill, and the elements of arrays, are frozen.
  *  - Const calls on one object may be made from several threads at once.  Threads that a call makes
@@ -62,10 +62,10 @@ typedef enum phl_status {
     PHL_ERR_SYNTAX = -301,     /* input is not what its format prescribes */
     PHL_ERR_ENCODING = -302,   /* input is not UTF-8, or holds a NUL byte */
     PHL_ERR_LIMIT = -303,      /* input passes a cap that an option can raise */
-    PHL_ERR_FORMAT = -304,     /* the format of an input cannot be told */
+    PHL_ERR_FORMAT = -304,     /* the format of an input is not recognised */
     PHL_ERR_EXPRESS = -305,    /* a tree holds something the output format cannot express */
     PHL_ERR_EMPTY = -306,      /* an operation needs at least one tree */
-    PHL_ERR_CHANGED = -307,    /* the data are not those that a run was begun with */
+    PHL_ERR_CHANGED = -307,    /* the data are not those that a run was trained on */
     PHL_ERR_CLASS = -308,      /* a tree is of a class that the run does not know */
     PHL_ERR_OPEN = -401,       /* a file or folder cannot be opened, or holds no trees */
     PHL_ERR_READ = -402,       /* reading failed */
@@ -286,7 +286,7 @@ typedef enum phl_format {
 PHL_API const char *phl_format_name(phl_format format);
 /* By its name ("brackets", ...); PHL_FORMAT_AUTO if there is none such. */
 PHL_API phl_format phl_format_find(const char *name);
-/* By a file's name, endings .gz and .zst ignored; PHL_FORMAT_AUTO if it cannot be told. */
+/* By a file's name, endings .gz and .zst ignored; PHL_FORMAT_AUTO if it is not recognised. */
 PHL_API phl_format phl_format_of_file(const char *path);
 
 typedef enum phl_conllu_label {
@@ -305,7 +305,7 @@ typedef struct phl_read_options {
     bool class_by_folder;            /* class = the folder's name, for every format (XML: always) */
     const char *const *only_classes; /* keep trees of these classes only ... */
     size_t n_only_classes;           /* ... 0: all */
-    size_t limit;                    /* stop after so many trees; 0: no limit */
+    size_t limit;                    /* stop after this many trees; 0: no limit */
     bool xml_attributes;             /* attributes as leaves labelled "@name" */
     bool xml_text;                   /* text as leaves labelled "#text" */
     bool ptb_drop_words;             /* leave words out of parse trees */
@@ -331,7 +331,7 @@ typedef struct phl_read_options {
 typedef struct phl_read_summary {
     uint64_t files;
     uint64_t trees;   /* that entered the forest */
-    uint64_t skipped; /* bad trees passed over (skip_bad) */
+    uint64_t skipped; /* bad trees skipped (skip_bad) */
     uint64_t bytes;   /* of text, after decompression */
 } phl_read_summary;
 
@@ -503,6 +503,7 @@ typedef enum phl_kind {
     PHL_FULL,         /* table over all joint configurations of children */
     PHL_TF,           /* Tucker-factorised transition */
     PHL_TD,           /* top-down */
+    PHL_GRAMMAR,      /* tree grammar with latent annotations: labels and shape in one model */
     PHL_NO_KIND = 100 /* no model of trees: a run that holds a classifier alone */
 } phl_kind;
 
@@ -513,7 +514,7 @@ PHL_API phl_kind phl_kind_find(const char *name); /* 0 if there is none such */
 typedef enum phl_stop_reason {
     PHL_STOP_TOLERANCE = 1, /* EM: the gain fell below the tolerance */
     PHL_STOP_ITERATIONS,    /* all were done */
-    PHL_STOP_INTERRUPTED    /* or it is still at work, or has not begun */
+    PHL_STOP_INTERRUPTED    /* or it is still running, or has not started */
 } phl_stop_reason;
 
 PHL_API const char *phl_stop_reason_name(phl_stop_reason reason); /* "tolerance", ... */
@@ -627,16 +628,16 @@ typedef struct phl_file_options {
 #define phl_file_options_init(options) phl_file_options_init_sized((options), sizeof *(options))
 PHL_API void phl_file_options_init_sized(phl_file_options *options, size_t size);
 
-/* phl_train with a run file that holds what was reached so far.  The file is made after the first
- * iteration and brought up to date, one transaction each, every so many seconds for each class and
- * chain and when one ends; a program killed at any moment leaves a file that phl_resume goes on
- * from, to the very model it would have given.  Others may read the run meanwhile; another training
- * on it is refused.  Cancelled: after a last checkpoint, status PHL_OK and a run whose stop reason
- * is "interrupted"; classes that had not begun have no draws.  When writing fails, what was written
- * last stays good; PHL_ERR_WRITE also when another training was first, when the file goes away
- * meanwhile, and when everything is written but somebody who reads an earlier state keeps a part of
- * it in the log beside the file (phl_resume then puts it into the file).  A NULL `file` means the
- * defaults. */
+/* phl_train with a run file that always holds the state so far.  The file is made after the first
+ * iteration and updated, one transaction each, every checkpoint_seconds for each class and chain
+ * and when one ends.  If the program is killed at any moment, phl_resume goes on from the file and
+ * ends with the same model.  Others may read the run during training; another training on it is
+ * refused.  Cancelled: after a last checkpoint, status PHL_OK and a run whose stop reason is
+ * "interrupted"; classes that had not started have no draws.  When writing fails, what was written
+ * before stays good; PHL_ERR_WRITE also when another training was first, when the file goes away in
+ * the meantime, and when everything is written but somebody who reads an earlier state keeps a part
+ * of it in the log beside the file (phl_resume then puts it into the file).  A NULL `file` means
+ * the defaults. */
 PHL_API phl_status phl_train_file(const phl_forest *forest, const phl_train_options *options,
                                   const phl_file_options *file, const char *path, phl_run **run,
                                   phl_error *error);
@@ -645,7 +646,7 @@ typedef struct phl_resume_options {
     size_t size;               /* set by init */
     int threads;               /* 0: all cores; the result does not depend on it */
     size_t iterations;         /* 0: as configured; more: extend the run, finished or not */
-    const phl_forest *forest;  /* the trees it was begun with; NULL: those in the file */
+    const phl_forest *forest;  /* the trees it was trained on; NULL: those in the file */
     double checkpoint_seconds; /* 30 */
     phl_progress_fn progress;
     phl_report_fn report;
@@ -907,7 +908,7 @@ typedef struct phl_name_measure {
     double entropy_bits; /* H2(true | predicted = this); 0 when it was never predicted */
 } phl_name_measure;
 
-/* One prediction for each item, held against the truth. */
+/* One prediction per item, compared with the truth. */
 typedef struct phl_confusion {
     double accuracy; /* fraction */
     double
@@ -916,7 +917,7 @@ typedef struct phl_confusion {
     phl_name_measure *measures; /* [n_names] */
 } phl_confusion;
 
-/* Predictions held against the truth.  Items whose truth is not known do not enter.  When n is 0
+/* Predictions compared with the truth.  Items whose truth is not known do not enter.  When n is 0
  * every figure is NaN and the matrices are all 0.  Several models: each figure is the mean of
  * theirs, weighted by items. */
 typedef struct phl_evaluation {
@@ -986,8 +987,8 @@ typedef struct phl_classified_tree {
 typedef phl_status (*phl_classify_fn)(const phl_tree_at *at, const phl_classified_tree *classified,
                                       void *context, phl_error *error);
 
-/* Classify trees, and hold that against the classes they have.  class_index in what `each` is given
- * is `best`.  `each` and `evaluation` (over the trees that have a class) may be NULL.
+/* Classify trees, and compare the result with the classes they have.  class_index in what `each` is
+ * given is `best`.  `each` and `evaluation` (over the trees that have a class) may be NULL.
  * PHL_ERR_ARGUMENT when the run was not trained per class, or does not hold what the rule needs. */
 PHL_API phl_status phl_classify(const phl_run *run, phl_source *source,
                                 const phl_classify_options *options, phl_classify_fn each,
@@ -1230,7 +1231,7 @@ PHL_API const double *phl_head_weights(const phl_head *head, size_t feature);
  * ------------------------------------------------------------------------------------------- */
 
 /* Read test folds: one fold per line, the 1-based numbers of its trees separated by blanks; empty
- * lines and lines that begin with # are passed over.  fold [n_trees] gets the 0-based fold of every
+ * lines and lines that begin with # are ignored.  fold [n_trees] gets the 0-based fold of every
  * tree.  PHL_ERR_SYNTAX with the place: not a number, out of range, a tree twice; and a tree in no
  * fold, fewer than two folds. */
 PHL_API phl_status phl_folds_read(const char *path, size_t n_trees, uint32_t *fold, size_t *n_folds,

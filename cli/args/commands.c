@@ -4,20 +4,11 @@
 #include <string.h>
 
 static const cli_option general_rows[] = {
-    {.name = "threads",
-     .letter = 'j',
-     .type = OPTION_INTEGER,
-     .argument = "N",
-     .least = 1,
-     .most = 4096,
-     .fallback_note = "all cores",
-     .help = "number of threads; results do not depend on it"},
-    {.name = "quiet",
-     .letter = 'q',
-     .type = OPTION_FLAG,
-     .help = "print only errors, no notes and no summary"},
-    {.name = "help", .letter = 'h', .type = OPTION_FLAG, .help = "print this help"},
-    {.name = "version", .letter = 'V', .type = OPTION_FLAG, .help = "print the version"},
+    OPTION_INTEGER_ROW("threads", "N", 1, 4096, "number of threads; results do not depend on it",
+                       .letter = 'j', .fallback_note = "all cores"),
+    OPTION_FLAG_ROW("quiet", "print only errors, no notes and no summary", .letter = 'q'),
+    OPTION_FLAG_ROW("help", "print this help", .letter = 'h'),
+    OPTION_FLAG_ROW("version", "print the version", .letter = 'V'),
 };
 const option_group general_options = {"General", general_rows,
                                       sizeof general_rows / sizeof *general_rows};

@@ -72,6 +72,36 @@ extern const cli_command *const program_commands[];
 /* The group every command ends with: --threads, --quiet, --help, --version. */
 extern const option_group general_options;
 
+/* Rows of a table: the long name, the name of the value, what it may be, the help phrase; then
+ * whatever else there is to say, as .member = value. */
+#define OPTION_FLAG_ROW(name_, ...)                                                                \
+    {                                                                                              \
+        .name = name_, .type = OPTION_FLAG, .help = __VA_ARGS__                                    \
+    }
+#define OPTION_VALUE_ROW(type_, name_, argument_, ...)                                             \
+    {                                                                                              \
+        .name = name_, .type = type_, .argument = argument_, .help = __VA_ARGS__                   \
+    }
+#define OPTION_STRING_ROW(...) OPTION_VALUE_ROW(OPTION_STRING, __VA_ARGS__)
+#define OPTION_PATH_ROW(...) OPTION_VALUE_ROW(OPTION_PATH, __VA_ARGS__)
+#define OPTION_OUTPUT_ROW(...) OPTION_VALUE_ROW(OPTION_OUTPUT, __VA_ARGS__)
+#define OPTION_LIST_ROW(...) OPTION_VALUE_ROW(OPTION_LIST, __VA_ARGS__)
+#define OPTION_CHOICE_ROW(name_, argument_, choices_, ...)                                         \
+    {                                                                                              \
+        .name = name_, .type = OPTION_CHOICE, .argument = argument_, .choices = choices_,          \
+        .help = __VA_ARGS__                                                                        \
+    }
+#define OPTION_INTEGER_ROW(name_, argument_, least_, most_, ...)                                   \
+    {                                                                                              \
+        .name = name_, .type = OPTION_INTEGER, .argument = argument_, .least = least_,             \
+        .most = most_, .help = __VA_ARGS__                                                         \
+    }
+#define OPTION_REAL_ROW(name_, argument_, low_, high_, ...)                                        \
+    {                                                                                              \
+        .name = name_, .type = OPTION_REAL, .argument = argument_, .low = low_, .high = high_,     \
+        .help = __VA_ARGS__                                                                        \
+    }
+
 /* The --seed row of a command's table. */
 #define OPTION_SEED_ROW                                                                            \
     {                                                                                              \

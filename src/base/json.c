@@ -263,10 +263,11 @@ static phl_status take_value(struct parser *parser)
     } else if (status == PHL_OK) {
         status = take_word(parser, &value);
     }
-    if (status == PHL_OK) {
-        status = phl_grow(&json->values, &json->capacity, json->count + 1, sizeof *json->values,
-                          parser->error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_grow(&json->values, &json->capacity, json->count + 1, sizeof *json->values,
+                      parser->error);
     if (status != PHL_OK) {
         return status;
     }

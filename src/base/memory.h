@@ -30,6 +30,26 @@ static inline phl_status phl_grow(void *array_pointer, size_t *capacity, size_t 
     return needed <= *capacity ? PHL_OK : phl_enlarge(array_pointer, capacity, needed, size, error);
 }
 
+/* The same for several arrays, up to the first failure. */
+typedef struct phl_room {
+    void *array_pointer;
+    size_t *capacity, needed, size;
+} phl_room;
+#define PHL_ROOM(array_, capacity_, needed_)                                                       \
+    {                                                                                              \
+        &(array_), &(capacity_), needed_, sizeof *(array_)                                         \
+    }
+
+static inline phl_status phl_grow_all(const phl_room *rooms, size_t n, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        status = phl_grow(rooms[i].array_pointer, rooms[i].capacity, rooms[i].needed, rooms[i].size,
+                          error);
+    }
+    return status;
+}
+
 /* Give back unused room at the end; never fails (keeps the larger block instead). */
 void phl_shrink(void *array_pointer, size_t count, size_t size);
 

@@ -388,23 +388,20 @@ phl_status phl_stirling_init(phl_stirling *table, size_t largest, phl_error *err
         return phl_raise(error, PHL_ERR_ARGUMENT, "use at most 9999 states",
                          "a table of %zu^2 / 2 Stirling numbers is too large", largest);
     }
-    phl_status status = PHL_OK;
     double *values = phl_alloc((largest + 1) * (largest + 2) / 2, sizeof *values, error);
     double *mantissa = phl_alloc(largest + 1, sizeof *mantissa, error);
     int *exponent = phl_alloc(largest + 1, sizeof *exponent, error);
-    if (values == NULL || mantissa == NULL || exponent == NULL) {
-        status = PHL_ERR_MEMORY;
-        goto out;
+    bool made = values != NULL && mantissa != NULL && exponent != NULL;
+    if (made) {
+        table->largest = largest;
+        table->values = values;
+        values = NULL;
+        fill_stirling(table, mantissa, exponent);
     }
-    table->largest = largest;
-    table->values = values;
-    values = NULL;
-    fill_stirling(table, mantissa, exponent);
-out:
     phl_free(values);
     phl_free(mantissa);
     phl_free(exponent);
-    return status;
+    return made ? PHL_OK : PHL_ERR_MEMORY;
 }
 
 void phl_stirling_clear(phl_stirling *table)

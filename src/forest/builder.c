@@ -376,20 +376,13 @@ phl_status phl_builder_take_root(phl_builder *builder, uint32_t *root, phl_error
 static phl_status reserve_tree(phl_builder *builder, const phl_tree_entry *entry, phl_error *error)
 {
     size_t needed = builder->n_trees + 1;
-    phl_status status =
-        phl_grow(&builder->tree_root, &builder->root_capacity, needed, sizeof(uint32_t), error);
-    if (status == PHL_OK) {
-        status = phl_grow(&builder->tree_class, &builder->class_capacity, needed, sizeof(int32_t),
-                          error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&builder->tree_file, &builder->file_capacity, needed, sizeof(uint32_t), error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&builder->tree_line, &builder->line_capacity, needed, sizeof(uint32_t), error);
-    }
+    const phl_room rooms[] = {
+        {&builder->tree_root, &builder->root_capacity, needed, sizeof(uint32_t)},
+        {&builder->tree_class, &builder->class_capacity, needed, sizeof(int32_t)},
+        {&builder->tree_file, &builder->file_capacity, needed, sizeof(uint32_t)},
+        {&builder->tree_line, &builder->line_capacity, needed, sizeof(uint32_t)},
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     if (status == PHL_OK && (entry->weight != 1.0 || builder->tree_weight != NULL)) {
         bool first = builder->tree_weight == NULL;
         status = phl_grow(&builder->tree_weight, &builder->weight_capacity, needed, sizeof(double),
@@ -604,20 +597,11 @@ static void move_trees(phl_builder *builder, phl_forest *forest)
     phl_shrink(&forest->tree_id, n, sizeof *forest->tree_id);
 }
 
-/* The forest of what the builder holds; nodes and links stay in the builder, all else moves. */
-static phl_status freeze(phl_builder *builder, phl_forest **forest, phl_error *error)
+/* Fill a forest with what the builder holds; height becomes the new number of each node. */
+static phl_status fill_forest(phl_builder *builder, uint32_t *height, phl_forest *made,
+                              phl_error *error)
 {
-    phl_status status = PHL_ERR_MEMORY;
-    uint32_t *height = NULL; /* becomes the new number of each node */
-    phl_forest *made = phl_alloc_zero(1, sizeof *made, error);
-    if (made == NULL) {
-        goto out;
-    }
     size_t n = builder->n_nodes;
-    height = phl_alloc(n, sizeof *height, error);
-    if (height == NULL) {
-        goto out;
-    }
     measure_heights(builder, height, &made->n_levels);
     made->n_subtrees = n;
     made->n_links = builder->n_links;
@@ -630,7 +614,7 @@ static phl_status freeze(phl_builder *builder, phl_forest **forest, phl_error *e
     made->level =
         made->links ? phl_alloc_zero(made->n_levels + 1, sizeof *made->level, error) : NULL;
     if (made->level == NULL) {
-        goto out;
+        return PHL_ERR_MEMORY;
     }
     /* Counting sort by height: level[h + 1] counts, then begins, then (while numbering) is the next
      * free number of height h; at the end level[h] is the first number of height h. */
@@ -654,10 +638,20 @@ static phl_status freeze(phl_builder *builder, phl_forest **forest, phl_error *e
     }
     move_trees(builder, made);
     count_occurrences(made);
-    status = PHL_OK;
-    *forest = made;
-    made = NULL;
-out:
+    return PHL_OK;
+}
+
+/* The forest of what the builder holds; nodes and links stay in the builder, all else moves. */
+static phl_status freeze(phl_builder *builder, phl_forest **forest, phl_error *error)
+{
+    phl_forest *made = phl_alloc_zero(1, sizeof *made, error);
+    uint32_t *height = phl_alloc(builder->n_nodes, sizeof *height, error);
+    phl_status status =
+        made == NULL || height == NULL ? PHL_ERR_MEMORY : fill_forest(builder, height, made, error);
+    if (status == PHL_OK) {
+        *forest = made;
+        made = NULL;
+    }
     phl_free(height);
     phl_forest_free(made);
     return status;

@@ -505,23 +505,25 @@ static phl_status check_share(const char *what, double value, phl_error *error)
 
 static phl_status check_options(const phl_documents_options *options, phl_error *error)
 {
-    phl_status status = check_count("classes", options->classes, 1, 100000, error);
-    if (status == PHL_OK) {
-        status = check_count("trees per class", options->trees_per_class, 1, 100000000, error);
+    const struct {
+        const char *what;
+        size_t value, least, most;
+    } counts[] = {
+        {"classes", options->classes, 1, 100000},
+        {"trees per class", options->trees_per_class, 1, 100000000},
+        {"mean nodes per document", options->nodes, 1, 1000000},
+        {"vocabulary", options->vocabulary, 2, 100000},
+    };
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < sizeof counts / sizeof *counts; i++) {
+        status =
+            check_count(counts[i].what, counts[i].value, counts[i].least, counts[i].most, error);
     }
-    if (status == PHL_OK) {
-        status = check_count("mean nodes per document", options->nodes, 1, 1000000, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = check_count("vocabulary", options->vocabulary, 2, 100000, error);
-    }
-    if (status == PHL_OK) {
-        status = check_share("noise", options->noise, error);
-    }
-    if (status == PHL_OK) {
-        status = check_share("overlap", options->overlap, error);
-    }
-    return status;
+    status = check_share("noise", options->noise, error);
+    return status == PHL_OK ? check_share("overlap", options->overlap, error) : status;
 }
 
 static phl_status generate_class(phl_builder *builder, grammar *g, sketch *tree,
@@ -548,10 +550,32 @@ static phl_status generate_class(phl_builder *builder, grammar *g, sketch *tree,
     return status;
 }
 
+/* All classes, of the rules and through the sketch given. */
+static phl_status generate(const phl_documents_options *options, grammar *rules, sketch *tree,
+                           phl_forest **forest, phl_error *error)
+{
+    phl_builder *builder = NULL;
+    tree->label = phl_alloc(rules->n_names, sizeof *tree->label, error);
+    if (tree->label == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (size_t name = 0; name < rules->n_names; name++) {
+        tree->label[name] = -1;
+    }
+    phl_status status = phl_builder_create(NULL, &builder, error);
+    for (size_t which = 0; which < options->classes && status == PHL_OK; which++) {
+        status = generate_class(builder, rules, tree, options, which, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_builder_finish(builder, forest, error);
+    }
+    phl_builder_free(builder);
+    return status;
+}
+
 phl_status phl_generate_documents(const phl_documents_options *options, phl_forest **forest,
                                   phl_error *error)
 {
-    phl_builder *builder = NULL;
     grammar rules = {0};
     sketch tree = {0};
     phl_documents_options own;
@@ -565,26 +589,9 @@ phl_status phl_generate_documents(const phl_documents_options *options, phl_fore
         return status;
     }
     status = grammar_create(&rules, options, error);
-    if (status != PHL_OK) {
-        goto out;
-    }
-    status = PHL_ERR_MEMORY;
-    tree.label = phl_alloc(rules.n_names, sizeof *tree.label, error);
-    if (tree.label == NULL) {
-        goto out;
-    }
-    for (size_t name = 0; name < rules.n_names; name++) {
-        tree.label[name] = -1;
-    }
-    status = phl_builder_create(NULL, &builder, error);
-    for (size_t which = 0; which < options->classes && status == PHL_OK; which++) {
-        status = generate_class(builder, &rules, &tree, options, which, error);
-    }
     if (status == PHL_OK) {
-        status = phl_builder_finish(builder, forest, error);
+        status = generate(options, &rules, &tree, forest, error);
     }
-out:
-    phl_builder_free(builder);
     grammar_clear(&rules);
     phl_free(tree.nodes);
     phl_free(tree.links);

@@ -258,9 +258,10 @@ static phl_status read_tree(struct parse *parse, const char *line, phl_error *er
     phl_span class_name;
     const char *at = line;
     phl_status status = read_class(parse, at, &at, &class_name, error);
-    if (status == PHL_OK) {
-        status = read_nodes(parse, at, &at, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = read_nodes(parse, at, &at, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -362,13 +363,15 @@ static bool needs_quotes(const char *name, size_t length)
     return phl_text_is_hidden(name, length);
 }
 
-static phl_status write_name(phl_output *output, const phl_alphabet *names, int32_t number,
-                             phl_error *error)
+static void write_name(phl_output *output, const phl_alphabet *names, int32_t number)
 {
     const char *name = phl_alphabet_name(names, (size_t)number);
     size_t length = phl_alphabet_length(names, (size_t)number);
-    return needs_quotes(name, length) ? phl_output_json_string(output, name, length, error)
-                                      : phl_output_write(output, name, length, error);
+    if (needs_quotes(name, length)) {
+        phl_output_json_string(output, name, length);
+    } else {
+        phl_output_write(output, name, length);
+    }
 }
 
 static const char *brackets_tree_objection(const phl_writer *writer, size_t tree)
@@ -380,41 +383,29 @@ static phl_status write_brackets(phl_writer *writer, size_t tree, phl_error *err
 {
     const phl_forest *forest = writer->forest;
     phl_output *output = writer->output;
-    phl_status status = PHL_OK;
     int32_t class_number = phl_tree_class(forest, tree);
     if (class_number >= 0) {
-        status = write_name(output, &forest->classes, class_number, error);
-        if (status == PHL_OK) {
-            status = phl_output_write(output, "\t", 1, error);
-        }
+        write_name(output, &forest->classes, class_number);
+        phl_output_string(output, "\t");
     }
     phl_visit visit;
     size_t depth = 0; /* open brackets */
-    int more = 0;
+    int more;
     phl_walk_start(writer->walk, tree);
-    while (status == PHL_OK && (more = phl_walk_next(writer->walk, &visit, error)) > 0) {
-        while (status == PHL_OK && depth > visit.depth) {
-            status = phl_output_write(output, ")", 1, error);
-            depth--;
+    while ((more = phl_walk_next(writer->walk, &visit, error)) > 0) {
+        phl_output_repeat(output, ")", depth - visit.depth);
+        phl_output_repeat(output, " _", visit.gap);
+        phl_output_string(output, visit.depth > 0 ? " (" : "(");
+        if (visit.label < 0) {
+            phl_output_string(output, "?");
+        } else {
+            write_name(output, &forest->labels, visit.label);
         }
-        for (uint32_t gap = 0; status == PHL_OK && gap < visit.gap; gap++) {
-            status = phl_output_write(output, " _", 2, error);
-        }
-        if (status == PHL_OK) {
-            status = phl_output_string(output, visit.depth > 0 ? " (" : "(", error);
-        }
-        if (status == PHL_OK) {
-            status = visit.label < 0 ? phl_output_write(output, "?", 1, error)
-                                     : write_name(output, &forest->labels, visit.label, error);
-        }
-        depth++;
+        depth = visit.depth + 1;
     }
-    status = status == PHL_OK && more < 0 ? (phl_status)more : status;
-    while (status == PHL_OK && depth > 0) {
-        status = phl_output_write(output, ")", 1, error);
-        depth--;
-    }
-    return status == PHL_OK ? phl_output_write(output, "\n", 1, error) : status;
+    phl_output_repeat(output, ")", depth);
+    phl_output_string(output, "\n");
+    return more < 0 ? (phl_status)more : phl_output_check(output, error);
 }
 
 static const char *const endings[] = {".trees", NULL};

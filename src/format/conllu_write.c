@@ -42,52 +42,42 @@ const char *phl_conllu_write_node_objection(const phl_writer *writer, uint32_t s
     return strpbrk(name, "\t\n") != NULL ? "a label that holds a tab or a line end" : NULL;
 }
 
-static phl_status write_word(phl_writer *writer, const phl_visit *visit, phl_error *error)
+static void write_word(phl_writer *writer, const phl_visit *visit)
 {
     phl_output *output = writer->output;
     size_t labelled = phl_conllu_label_column(writer->options->conllu_label);
     const char *label =
         visit->label == PHL_UNKNOWN ? "_" : phl_forest_label_name(writer->forest, visit->label);
-    phl_status status = phl_output_number(output, visit->node + 1, error);
-    for (size_t column = 1; status == PHL_OK && column < PHL_CONLLU_COLUMNS; column++) {
-        status = phl_output_write(output, "\t", 1, error);
-        if (status != PHL_OK) {
-            break;
-        }
+    phl_output_number(output, visit->node + 1);
+    for (size_t column = 1; column < PHL_CONLLU_COLUMNS; column++) {
+        phl_output_string(output, "\t");
         if (column == labelled) {
-            status = phl_output_string(output, label, error);
+            phl_output_string(output, label);
         } else if (column == PHL_CONLLU_HEAD) {
-            status = phl_output_number(output, visit->depth == 0 ? 0 : visit->parent + 1, error);
+            phl_output_number(output, visit->depth == 0 ? 0 : visit->parent + 1);
         } else if (column == PHL_CONLLU_DEPREL_COLUMN) {
-            status = phl_output_string(output, visit->depth == 0 ? "root" : "dep", error);
+            phl_output_string(output, visit->depth == 0 ? "root" : "dep");
         } else {
-            status = phl_output_write(output, "_", 1, error);
+            phl_output_string(output, "_");
         }
     }
-    return status == PHL_OK ? phl_output_write(output, "\n", 1, error) : status;
+    phl_output_string(output, "\n");
 }
 
 phl_status phl_conllu_write_tree(phl_writer *writer, size_t tree, phl_error *error)
 {
     phl_visit visit;
-    int more = 0;
-    phl_status status = PHL_OK;
+    int more;
     const char *id = phl_tree_id(writer->forest, tree);
     if (id != NULL) {
-        status = phl_output_string(writer->output, "# sent_id = ", error);
-        if (status == PHL_OK) {
-            status = phl_output_string(writer->output, id, error);
-        }
-        if (status == PHL_OK) {
-            status = phl_output_write(writer->output, "\n", 1, error);
-        }
+        phl_output_string(writer->output, "# sent_id = ");
+        phl_output_string(writer->output, id);
+        phl_output_string(writer->output, "\n");
     }
     phl_walk_start(writer->walk, tree);
-    while (status == PHL_OK && (more = phl_walk_next(writer->walk, &visit, error)) > 0) {
-        status = write_word(writer, &visit, error);
+    while ((more = phl_walk_next(writer->walk, &visit, error)) > 0) {
+        write_word(writer, &visit);
     }
-    if (status == PHL_OK && more < 0) {
-        status = (phl_status)more;
-    }
-    return status == PHL_OK ? phl_output_write(writer->output, "\n", 1, error) : status;
+    phl_output_string(writer->output, "\n");
+    return more < 0 ? (phl_status)more : phl_output_check(writer->output, error);
 }

@@ -263,53 +263,37 @@ static const char *elastic_node_objection(const phl_writer *writer, uint32_t sub
     return name_objection(&writer->forest->labels, label);
 }
 
-static phl_status write_name(phl_output *output, const phl_alphabet *names, int32_t number,
-                             phl_error *error)
+static void write_name(phl_output *output, const phl_alphabet *names, int32_t number)
 {
-    return phl_output_write(output, phl_alphabet_name(names, (size_t)number),
-                            phl_alphabet_length(names, (size_t)number), error);
+    phl_output_write(output, phl_alphabet_name(names, (size_t)number),
+                     phl_alphabet_length(names, (size_t)number));
 }
 
 static phl_status write_elastic(phl_writer *writer, size_t tree, phl_error *error)
 {
     const phl_forest *forest = writer->forest;
     phl_output *output = writer->output;
-    phl_status status = PHL_OK;
     int32_t class_number = phl_tree_class(forest, tree);
     if (class_number >= 0) {
-        status = write_name(output, &forest->classes, class_number, error);
-        if (status == PHL_OK) {
-            status = phl_output_write(output, ":", 1, error);
-        }
+        write_name(output, &forest->classes, class_number);
+        phl_output_string(output, ":");
     }
     phl_visit visit;
     size_t depth = 0;
-    int more = 0;
+    int more;
     bool first = true; /* the next node is the first child (or the root) */
     phl_walk_start(writer->walk, tree);
-    while (status == PHL_OK && (more = phl_walk_next(writer->walk, &visit, error)) > 0) {
-        while (status == PHL_OK && depth > visit.depth) {
-            status = phl_output_write(output, ")", 1, error);
-            depth--;
-        }
-        if (status == PHL_OK && !first) {
-            status = phl_output_write(output, " ", 1, error);
-        }
-        if (status == PHL_OK) {
-            status = write_name(output, &forest->labels, visit.label, error);
-        }
-        if (status == PHL_OK) {
-            status = phl_output_string(output, visit.leaf ? "($)" : "(", error);
-        }
+    while ((more = phl_walk_next(writer->walk, &visit, error)) > 0) {
+        phl_output_repeat(output, ")", depth - visit.depth);
+        phl_output_string(output, first ? "" : " ");
+        write_name(output, &forest->labels, visit.label);
+        phl_output_string(output, visit.leaf ? "($)" : "(");
         first = !visit.leaf;
-        depth += !visit.leaf;
+        depth = visit.depth + !visit.leaf;
     }
-    status = status == PHL_OK && more < 0 ? (phl_status)more : status;
-    while (status == PHL_OK && depth > 0) {
-        status = phl_output_write(output, ")", 1, error);
-        depth--;
-    }
-    return status == PHL_OK ? phl_output_write(output, "\n", 1, error) : status;
+    phl_output_repeat(output, ")", depth);
+    phl_output_string(output, "\n");
+    return more < 0 ? (phl_status)more : phl_output_check(output, error);
 }
 
 static const char *const endings[] = {".elastic.tree", ".elastic", NULL};

@@ -69,14 +69,12 @@ static phl_status find_root(const phl_json_parse *parse, size_t n, size_t *root,
 /* Children by parent, in order of node number: a counting sort. */
 static phl_status sort_children(phl_json_parse *parse, size_t n, phl_error *error)
 {
-    phl_status status =
-        phl_grow(&parse->first, &parse->first_capacity, n + 2, sizeof *parse->first, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&parse->order, &parse->order_capacity, n, sizeof *parse->order, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&parse->stack, &parse->stack_capacity, n, sizeof *parse->stack, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(parse->first, parse->first_capacity, n + 2),
+        PHL_ROOM(parse->order, parse->order_capacity, n),
+        PHL_ROOM(parse->stack, parse->stack_capacity, n),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     if (status != PHL_OK) {
         return status;
     }

@@ -31,6 +31,8 @@ struct phl_output {
     z_stream zlib;
     bool zlib_made;
     ZSTD_CStream *zstd;
+
+    phl_error failure; /* the first one, if its status says so */
 };
 
 static void *zlib_alloc(void *context, unsigned count, unsigned size)
@@ -211,58 +213,53 @@ static phl_status flush(phl_output *output, bool last, phl_error *error)
     return status;
 }
 
-phl_status phl_output_write(phl_output *output, const char *bytes, size_t length, phl_error *error)
+void phl_output_write(phl_output *output, const char *bytes, size_t length)
 {
-    while (length > BUFFER_SIZE - output->used) {
+    while (output->failure.status == PHL_OK && length > BUFFER_SIZE - output->used) {
         size_t part = BUFFER_SIZE - output->used;
         memcpy(output->buffer + output->used, bytes, part);
         output->used += part;
         bytes += part;
         length -= part;
-        phl_status status = flush(output, false, error);
-        if (status != PHL_OK) {
-            return status;
-        }
+        output->failure.status = flush(output, false, &output->failure);
     }
-    if (length > 0) {
+    if (output->failure.status == PHL_OK && length > 0) {
         memcpy(output->buffer + output->used, bytes, length);
         output->used += length;
     }
-    return PHL_OK;
 }
 
-phl_status phl_output_string(phl_output *output, const char *string, phl_error *error)
+void phl_output_string(phl_output *output, const char *string)
 {
-    return phl_output_write(output, string, strlen(string), error);
+    phl_output_write(output, string, strlen(string));
 }
 
-phl_status phl_output_json_string(phl_output *output, const char *bytes, size_t length,
-                                  phl_error *error)
+void phl_output_repeat(phl_output *output, const char *string, size_t times)
+{
+    size_t length = strlen(string);
+    for (size_t i = 0; i < times; i++) {
+        phl_output_write(output, string, length);
+    }
+}
+
+void phl_output_json_string(phl_output *output, const char *bytes, size_t length)
 {
     char escape[PHL_ESCAPE_SIZE];
-    size_t plain = 0, step;
-    while (plain < length &&
-           phl_text_escape_json(bytes + plain, length - plain, escape, &step) == 0) {
-        plain += step;
-    }
-    phl_status status;
-    if (plain == length) { /* nothing to escape: no detour through a buffer */
-        status = phl_output_write(output, "\"", 1, error);
-        if (status == PHL_OK) {
-            status = phl_output_write(output, bytes, length, error);
+    size_t plain = 0, step; /* plain: bytes not written yet begin here */
+    phl_output_write(output, "\"", 1);
+    for (size_t at = 0; at < length; at += step) {
+        size_t escaped = phl_text_escape_json(bytes + at, length - at, escape, &step);
+        if (escaped > 0) {
+            phl_output_write(output, bytes + plain, at - plain);
+            phl_output_write(output, escape, escaped);
+            plain = at + step;
         }
-        return status == PHL_OK ? phl_output_write(output, "\"", 1, error) : status;
     }
-    phl_text text = {NULL, 0, 0};
-    status = phl_text_append_json(&text, bytes, length, error);
-    if (status == PHL_OK) {
-        status = phl_output_write(output, text.bytes, text.length, error);
-    }
-    phl_text_clear(&text);
-    return status;
+    phl_output_write(output, bytes + plain, length - plain);
+    phl_output_write(output, "\"", 1);
 }
 
-phl_status phl_output_number(phl_output *output, uint64_t number, phl_error *error)
+void phl_output_number(phl_output *output, uint64_t number)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -270,12 +267,23 @@ phl_status phl_output_number(phl_output *output, uint64_t number, phl_error *err
         digits[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    return phl_output_write(output, digits + at, sizeof digits - at, error);
+    phl_output_write(output, digits + at, sizeof digits - at);
+}
+
+phl_status phl_output_check(const phl_output *output, phl_error *error)
+{
+    if (output->failure.status != PHL_OK && error != NULL) {
+        *error = output->failure;
+    }
+    return output->failure.status;
 }
 
 phl_status phl_output_commit(phl_output *output, phl_error *error)
 {
-    phl_status status = flush(output, true, error);
+    phl_status status = phl_output_check(output, error);
+    if (status == PHL_OK) {
+        status = flush(output, true, error);
+    }
     if (status != PHL_OK || output->file < 0) {
         return status;
     }

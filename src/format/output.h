@@ -19,12 +19,14 @@ phl_status phl_output_open_memory(phl_output **output, phl_error *error);
 phl_status phl_output_create(const char *path, const char *name, phl_output **output,
                              phl_error *error);
 
-/* Buffered. */
-phl_status phl_output_write(phl_output *output, const char *bytes, size_t length, phl_error *error);
-phl_status phl_output_string(phl_output *output, const char *string, phl_error *error);
-phl_status phl_output_json_string(phl_output *output, const char *bytes, size_t length,
-                                  phl_error *error);
-phl_status phl_output_number(phl_output *output, uint64_t number, phl_error *error);
+/* Buffered.  After a failure nothing more is written; phl_output_check and phl_output_commit tell
+ * what the first one was. */
+void phl_output_write(phl_output *output, const char *bytes, size_t length);
+void phl_output_string(phl_output *output, const char *string);
+void phl_output_repeat(phl_output *output, const char *string, size_t times);
+void phl_output_json_string(phl_output *output, const char *bytes, size_t length);
+void phl_output_number(phl_output *output, uint64_t number);
+phl_status phl_output_check(const phl_output *output, phl_error *error);
 
 /* Flush, sync, put in place.  To be called once, before closing. */
 phl_status phl_output_commit(phl_output *output, phl_error *error);

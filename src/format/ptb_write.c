@@ -31,44 +31,22 @@ const char *phl_ptb_write_node_objection(const phl_writer *writer, uint32_t subt
     return strpbrk(name, "() \t\n\r\f\v") != NULL ? "a label that holds blanks or brackets" : NULL;
 }
 
-static phl_status write_closing(phl_output *output, size_t count, phl_error *error)
-{
-    phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < count; i++) {
-        status = phl_output_write(output, ")", 1, error);
-    }
-    return status;
-}
-
 phl_status phl_ptb_write_tree(phl_writer *writer, size_t tree, phl_error *error)
 {
     phl_output *output = writer->output;
     phl_visit visit;
-    phl_status status = PHL_OK;
     size_t open = 0;
     int more;
     phl_walk_start(writer->walk, tree);
     while ((more = phl_walk_next(writer->walk, &visit, error)) > 0) {
-        status = write_closing(output, open - visit.depth, error);
-        open = visit.depth;
-        if (status == PHL_OK && visit.depth > 0) {
-            status = phl_output_write(output, " ", 1, error);
-        }
-        if (status == PHL_OK && (!visit.leaf || visit.depth == 0)) {
-            status = phl_output_write(output, "(", 1, error);
-            open++;
-        }
-        if (status == PHL_OK) {
-            status = phl_output_string(output, phl_forest_label_name(writer->forest, visit.label),
-                                       error);
-        }
-        if (status != PHL_OK) {
-            return status;
-        }
+        bool opens = !visit.leaf || visit.depth == 0;
+        phl_output_repeat(output, ")", open - visit.depth);
+        phl_output_string(output, visit.depth > 0 ? " " : "");
+        phl_output_string(output, opens ? "(" : "");
+        phl_output_string(output, phl_forest_label_name(writer->forest, visit.label));
+        open = visit.depth + opens;
     }
-    if (more < 0) {
-        return (phl_status)more;
-    }
-    status = write_closing(output, open, error);
-    return status == PHL_OK ? phl_output_write(output, "\n", 1, error) : status;
+    phl_output_repeat(output, ")", open);
+    phl_output_string(output, "\n");
+    return more < 0 ? (phl_status)more : phl_output_check(output, error);
 }

@@ -56,18 +56,22 @@ phl_status phl_reader_end_tree(phl_reader *reader, phl_span class_name, double w
                             "a weight of %g, expected a positive number", weight);
     }
     phl_status status = phl_builder_take_root(builder, &entry.root, error);
-    if (status == PHL_OK) {
-        status = number_name(&builder->classes, class_name, &entry.class_number, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = number_name(&builder->ids, id, &entry.id, error);
+    status = number_name(&builder->classes, class_name, &entry.class_number, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = number_name(&builder->files, span_of(reader->file), &entry.file, error);
+    status = number_name(&builder->ids, id, &entry.id, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_builder_enter_tree(builder, &entry, error);
+    status = number_name(&builder->files, span_of(reader->file), &entry.file, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_builder_enter_tree(builder, &entry, error);
     if (status != PHL_OK) {
         return status;
     }

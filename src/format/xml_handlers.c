@@ -151,15 +151,18 @@ static phl_status add_attributes(phl_xml_reading *reading, const XML_Char **attr
         size_t length = strlen(attributes[i]);
         status = check_name(reading, "an attribute called", attributes[i], length);
         reading->label.length = 0;
-        if (status == PHL_OK) {
-            status = phl_text_append(&reading->label, "@", 1, reading->error);
+        if (status != PHL_OK) {
+            return status;
         }
-        if (status == PHL_OK) {
-            status = phl_text_append(&reading->label, attributes[i], length, reading->error);
+        status = phl_text_append(&reading->label, "@", 1, reading->error);
+        if (status != PHL_OK) {
+            return status;
         }
-        if (status == PHL_OK) {
-            status = open_labelled(reading, reading->label.bytes, reading->label.length, 0);
+        status = phl_text_append(&reading->label, attributes[i], length, reading->error);
+        if (status != PHL_OK) {
+            return status;
         }
+        status = open_labelled(reading, reading->label.bytes, reading->label.length, 0);
         if (status == PHL_OK) {
             status = phl_builder_close(reading->reader->builder, reading->error);
         }

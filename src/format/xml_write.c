@@ -99,7 +99,6 @@ typedef struct open_tag {
 
 typedef struct xml_writing {
     phl_output *output;
-    phl_error *error;
     bool nodes;     /* <node> stands for a coded node */
     open_tag *open; /* [depth] */
     size_t depth, capacity;
@@ -129,21 +128,15 @@ static phl_status needs_nodes(phl_writer *writer, size_t tree, bool *needed, phl
     return PHL_OK;
 }
 
-static phl_status write_string(xml_writing *writing, const char *string)
-{
-    return phl_output_string(writing->output, string, writing->error);
-}
-
 /* The inside of an attribute value. */
-static phl_status write_escaped(xml_writing *writing, const char *text)
+static void write_escaped(phl_output *output, const char *text)
 {
-    phl_status status = PHL_OK;
-    while (status == PHL_OK && *text != '\0') {
+    while (*text != '\0') {
         size_t plain = strcspn(text, "&<>\"\t\n\r");
-        status = phl_output_write(writing->output, text, plain, writing->error);
+        phl_output_write(output, text, plain);
         text += plain;
-        if (status != PHL_OK || *text == '\0') {
-            break;
+        if (*text == '\0') {
+            return;
         }
         const char *reference = *text == '&'    ? "&amp;"
                                 : *text == '<'  ? "&lt;"
@@ -152,70 +145,50 @@ static phl_status write_escaped(xml_writing *writing, const char *text)
                                 : *text == '\t' ? "&#9;"
                                 : *text == '\n' ? "&#10;"
                                                 : "&#13;";
-        status = write_string(writing, reference);
+        phl_output_string(output, reference);
         text++;
     }
-    return status;
 }
 
-static phl_status write_indent(xml_writing *writing, size_t depth)
+static void write_indent(phl_output *output, size_t depth)
 {
-    static const char blanks[] = "                                                  "
-                                 "                                                  ";
-    return depth <= DEEPEST_INDENT
-               ? phl_output_write(writing->output, blanks, 2 * depth, writing->error)
-               : PHL_OK;
+    phl_output_repeat(output, "  ", depth <= DEEPEST_INDENT ? depth : 0);
 }
 
-static phl_status close_tags(xml_writing *writing, size_t depth)
+static void close_tags(xml_writing *writing, size_t depth)
 {
-    phl_status status = PHL_OK;
-    while (status == PHL_OK && writing->depth > depth) {
+    phl_output *output = writing->output;
+    while (writing->depth > depth) {
         writing->depth--;
-        status = write_indent(writing, writing->depth);
-        if (status == PHL_OK) {
-            status = write_string(writing, "</");
-        }
-        if (status == PHL_OK) {
-            status = write_string(writing, writing->open[writing->depth].name);
-        }
-        if (status == PHL_OK) {
-            status = write_string(writing, ">\n");
-        }
+        write_indent(output, writing->depth);
+        phl_output_string(output, "</");
+        phl_output_string(output, writing->open[writing->depth].name);
+        phl_output_string(output, ">\n");
     }
-    return status;
 }
 
-static phl_status write_coded_attributes(xml_writing *writing, const char *label, uint32_t slot)
+static void write_coded_attributes(phl_output *output, const char *label, uint32_t slot)
 {
-    phl_status status = PHL_OK;
     if (label != NULL) {
-        status = write_string(writing, " label=\"");
-        if (status == PHL_OK) {
-            status = write_escaped(writing, label);
-        }
-        if (status == PHL_OK) {
-            status = write_string(writing, "\"");
-        }
+        phl_output_string(output, " label=\"");
+        write_escaped(output, label);
+        phl_output_string(output, "\"");
     }
-    if (status == PHL_OK && slot != 0) {
-        status = write_string(writing, " slot=\"");
-        if (status == PHL_OK) {
-            status = phl_output_number(writing->output, slot, writing->error);
-        }
-        if (status == PHL_OK) {
-            status = write_string(writing, "\"");
-        }
+    if (slot != 0) {
+        phl_output_string(output, " slot=\"");
+        phl_output_number(output, slot);
+        phl_output_string(output, "\"");
     }
-    return status;
 }
 
 /* The start tag of a node, or all of it when it is a leaf. */
-static phl_status write_node(xml_writing *writing, const phl_visit *visit, const char *label)
+static phl_status write_node(xml_writing *writing, const phl_visit *visit, const char *label,
+                             phl_error *error)
 {
-    phl_status status = close_tags(writing, visit->depth);
+    phl_output *output = writing->output;
     uint32_t said_slot = 0; /* 0: the next one, which need not be said */
-    if (status == PHL_OK && visit->depth > 0) {
+    close_tags(writing, visit->depth);
+    if (visit->depth > 0) {
         open_tag *parent = &writing->open[visit->depth - 1];
         said_slot = visit->slot == parent->next_slot ? 0 : visit->slot;
         parent->next_slot = visit->slot + 1;
@@ -223,57 +196,57 @@ static phl_status write_node(xml_writing *writing, const phl_visit *visit, const
     bool coded = said_slot != 0 || label == NULL || !is_name(label) ||
                  (writing->nodes && strcmp(label, PHL_XML_NODE) == 0);
     const char *name = coded ? PHL_XML_NODE : label;
+    write_indent(output, visit->depth);
+    phl_output_string(output, "<");
+    phl_output_string(output, name);
+    if (coded) {
+        write_coded_attributes(output, label, said_slot);
+    }
+    phl_output_string(output, visit->leaf ? "/>\n" : ">\n");
+    if (visit->leaf) {
+        return PHL_OK;
+    }
+    phl_status status = phl_grow(&writing->open, &writing->capacity, writing->depth + 1,
+                                 sizeof *writing->open, error);
     if (status == PHL_OK) {
-        status = write_indent(writing, visit->depth);
-    }
-    if (status == PHL_OK) {
-        status = write_string(writing, "<");
-    }
-    if (status == PHL_OK) {
-        status = write_string(writing, name);
-    }
-    if (status == PHL_OK && coded) {
-        status = write_coded_attributes(writing, label, said_slot);
-    }
-    if (status == PHL_OK) {
-        status = write_string(writing, visit->leaf ? "/>\n" : ">\n");
-    }
-    if (status == PHL_OK && !visit->leaf) {
-        status = phl_grow(&writing->open, &writing->capacity, writing->depth + 1,
-                          sizeof *writing->open, writing->error);
-        if (status == PHL_OK) {
-            writing->open[writing->depth++] = (open_tag){name, 1};
-        }
+        writing->open[writing->depth++] = (open_tag){name, 1};
     }
     return status;
 }
 
-phl_status phl_xml_write_tree(phl_writer *writer, size_t tree, phl_error *error)
+static phl_status write_nodes(phl_writer *writer, xml_writing *writing, size_t tree,
+                              phl_error *error)
 {
-    xml_writing writing = {.output = writer->output, .error = error};
     phl_visit visit;
     int more = 0;
-    phl_status status = needs_nodes(writer, tree, &writing.nodes, error);
-    if (status != PHL_OK) {
-        goto out;
-    }
-    bool no_class = phl_tree_class(writer->forest, tree) == PHL_NO_CLASS;
-    status = write_string(&writing, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    if (status == PHL_OK && (writing.nodes || no_class)) {
-        status =
-            write_string(&writing, writing.nodes && no_class ? "<?" PHL_XML_PI " " PHL_XML_PI_NODES
-                                                               " " PHL_XML_PI_NO_CLASS "?>\n"
-                                   : no_class ? "<?" PHL_XML_PI " " PHL_XML_PI_NO_CLASS "?>\n"
-                                              : "<?" PHL_XML_PI " " PHL_XML_PI_NODES "?>\n");
-    }
+    phl_status status = PHL_OK;
     phl_walk_start(writer->walk, tree);
     while (status == PHL_OK && (more = phl_walk_next(writer->walk, &visit, error)) > 0) {
-        status = write_node(&writing, &visit, label_of(writer, &visit));
+        status = write_node(writing, &visit, label_of(writer, &visit), error);
     }
+    return more < 0 ? (phl_status)more : status;
+}
+
+phl_status phl_xml_write_tree(phl_writer *writer, size_t tree, phl_error *error)
+{
+    xml_writing writing = {.output = writer->output};
+    phl_status status = needs_nodes(writer, tree, &writing.nodes, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    bool no_class = phl_tree_class(writer->forest, tree) == PHL_NO_CLASS;
+    phl_output_string(writing.output, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    if (writing.nodes || no_class) {
+        phl_output_string(writing.output, "<?" PHL_XML_PI);
+        phl_output_string(writing.output, writing.nodes ? " " PHL_XML_PI_NODES : "");
+        phl_output_string(writing.output, no_class ? " " PHL_XML_PI_NO_CLASS : "");
+        phl_output_string(writing.output, "?>\n");
+    }
+    status = write_nodes(writer, &writing, tree, error);
     if (status == PHL_OK) {
-        status = more < 0 ? (phl_status)more : close_tags(&writing, 0);
+        close_tags(&writing, 0);
+        status = phl_output_check(writing.output, error);
     }
-out:
     phl_free(writing.open);
     return status;
 }

@@ -63,24 +63,14 @@ phl_status phl_cell_draw_prepare(phl_cell_draw *cell_draw, const phl_upward *upw
     list_axes(cell_draw);
     cell_draw->limit = groups * c < MOST / cell_draw->most ? (groups * c + 1) * cell_draw->most
                                                            : MOST + cell_draw->most;
-    phl_status status = phl_grow(&cell_draw->pool, &cell_draw->pool_capacity,
-                                 cell_draw->limit + PHL_LANES, sizeof *cell_draw->pool, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&cell_draw->set_place, &cell_draw->set_capacity, cell_draw->n_sets * c,
-                          sizeof *cell_draw->set_place, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&cell_draw->place, &cell_draw->place_capacity, groups * c + 1,
-                          sizeof *cell_draw->place, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&cell_draw->cell, &cell_draw->cell_capacity, params->core_rows,
-                          sizeof *cell_draw->cell, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&cell_draw->waiting, &cell_draw->waiting_capacity, cell_draw->blocks + 1,
-                          sizeof *cell_draw->waiting, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(cell_draw->pool, cell_draw->pool_capacity, cell_draw->limit + PHL_LANES),
+        PHL_ROOM(cell_draw->set_place, cell_draw->set_capacity, cell_draw->n_sets * c),
+        PHL_ROOM(cell_draw->place, cell_draw->place_capacity, groups * c + 1),
+        PHL_ROOM(cell_draw->cell, cell_draw->cell_capacity, params->core_rows),
+        PHL_ROOM(cell_draw->waiting, cell_draw->waiting_capacity, cell_draw->blocks + 1),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     if (status == PHL_OK) {
         forget(cell_draw);
     }

@@ -152,6 +152,74 @@ phl_status phl_gibbs_set_axes(phl_gibbs *gibbs, phl_error *error)
     return PHL_OK;
 }
 
+/* What a chain works with. */
+static phl_status make_parts(phl_gibbs *made, uint32_t states, uint32_t labels, phl_error *error)
+{
+    const phl_index *index = made->index;
+    phl_status status =
+        phl_params_create(PHL_TF, states, index->slots, labels, NULL, 0, 0, &made->params, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = allocate(made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = count_times(made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = tabulate_priors(made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_gibbs_parameters_list_seen(made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_params_clone_empty(made->params, &made->shape_counts, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_shape_counts(index->forest, NULL, made->shape_counts, error);
+    return status == PHL_OK
+               ? phl_state_counts_create(made->pairs, states, &made->state_counts, error)
+               : status;
+}
+
+/* The state that a chain begins in. */
+static phl_status start(phl_gibbs *made, const phl_axis *fixed, uint32_t n_fixed, phl_error *error)
+{
+    size_t states = made->params->states;
+    phl_status status =
+        phl_partitions_create(made->state_counts, &made->options.prior, &made->partitions, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    uint32_t eligible = made->pairs->n_eligible;
+    phl_partition_prior *prior = &made->partitions->prior;
+    prior->slots_max = prior->slots_max > eligible ? eligible : prior->slots_max;
+    prior->slots_max = prior->slots_max > PHL_MAX_AXES ? PHL_MAX_AXES : prior->slots_max;
+    status = start_partitions(made, fixed, n_fixed, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_partitions_count(made->partitions, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_gibbs_set_axes(made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    set_uniform(made->params);
+    made->expanded = true;
+    for (size_t j = 0; j < states; j++) {
+        made->log_lambda0[j] = -log((double)states);
+    }
+    return phl_upward_create(made->index, made->params, made->label_row, &made->upward, error);
+}
+
 phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_row, uint32_t states,
                             uint32_t labels, const phl_axis *fixed, uint32_t n_fixed,
                             const phl_gibbs_options *options, phl_gibbs **gibbs, phl_error *error)
@@ -167,53 +235,9 @@ phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_r
     made->label_row = label_row;
     made->alpha = options->alpha;
     made->alpha0 = options->alpha0;
-    phl_status status =
-        phl_params_create(PHL_TF, states, index->slots, labels, NULL, 0, 0, &made->params, error);
+    phl_status status = make_parts(made, states, labels, error);
     if (status == PHL_OK) {
-        status = allocate(made, error);
-    }
-    if (status == PHL_OK) {
-        status = count_times(made, error);
-    }
-    if (status == PHL_OK) {
-        status = tabulate_priors(made, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_gibbs_parameters_list_seen(made, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_params_clone_empty(made->params, &made->shape_counts, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_shape_counts(index->forest, NULL, made->shape_counts, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_state_counts_create(pairs, states, &made->state_counts, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_partitions_create(made->state_counts, &options->prior, &made->partitions, error);
-    }
-    if (status == PHL_OK) {
-        uint32_t eligible = pairs->n_eligible;
-        phl_partition_prior *prior = &made->partitions->prior;
-        prior->slots_max = prior->slots_max > eligible ? eligible : prior->slots_max;
-        prior->slots_max = prior->slots_max > PHL_MAX_AXES ? PHL_MAX_AXES : prior->slots_max;
-        status = start_partitions(made, fixed, n_fixed, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_partitions_count(made->partitions, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_gibbs_set_axes(made, error);
-    }
-    if (status == PHL_OK) {
-        set_uniform(made->params);
-        made->expanded = true;
-        for (size_t j = 0; j < states; j++) {
-            made->log_lambda0[j] = -log((double)states);
-        }
-        status = phl_upward_create(index, made->params, label_row, &made->upward, error);
+        status = start(made, fixed, n_fixed, error);
     }
     if (status != PHL_OK) {
         phl_gibbs_free(made);

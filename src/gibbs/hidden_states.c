@@ -539,22 +539,27 @@ static phl_status prepare(phl_gibbs *gibbs, phl_error *error)
     const phl_twins *twins = &gibbs->upward->twins;
     size_t width = gibbs->upward->width, pools = gibbs->index->n_pairs * width;
     phl_status status = prepare_shares(gibbs, error);
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&gibbs->weights, &gibbs->weight_capacity, most, sizeof *gibbs->weights, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, most, sizeof *gibbs->drawn, error);
+    status =
+        phl_grow(&gibbs->weights, &gibbs->weight_capacity, most, sizeof *gibbs->weights, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_cell_draw_prepare(&gibbs->cell_draw, gibbs->upward, error);
+    status = phl_grow(&gibbs->drawn, &gibbs->drawn_capacity, most, sizeof *gibbs->drawn, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_likely_outcome_prepare(&gibbs->likely, gibbs->upward, error);
+    status = phl_cell_draw_prepare(&gibbs->cell_draw, gibbs->upward, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_grow(&gibbs->pool, &gibbs->pool_capacity, pools, sizeof *gibbs->pool, error);
+    status = phl_likely_outcome_prepare(&gibbs->likely, gibbs->upward, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_grow(&gibbs->pool, &gibbs->pool_capacity, pools, sizeof *gibbs->pool, error);
     if (status != PHL_OK) {
         return status;
     }

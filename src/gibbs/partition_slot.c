@@ -68,11 +68,15 @@ phl_status phl_partition_slot_own(phl_partitions *partitions, uint32_t size, phl
     bool borrowed = partitions->slab == partitions->cells;
     phl_status status = phl_grow(&partitions->own_slab, &partitions->own_slab_capacity,
                                  size * rests * c, sizeof *partitions->own_slab, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&partitions->own_slab_total, &partitions->own_slab_total_capacity,
-                          size * rests, sizeof *partitions->own_slab_total, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && borrowed) { /* of an inactive slot: one slab */
+    status = phl_grow(&partitions->own_slab_total, &partitions->own_slab_total_capacity,
+                      size * rests, sizeof *partitions->own_slab_total, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (borrowed) { /* of an inactive slot: one slab */
         memcpy(partitions->own_slab, partitions->cells, rests * c * sizeof *partitions->cells);
         memcpy(partitions->own_slab_total, partitions->totals, rests * sizeof *partitions->totals);
     }

@@ -14,22 +14,23 @@ static phl_status reserve_gathered(phl_partitions *partitions, phl_error *error)
     size_t counts = partitions->gathered_capacity, marks = partitions->is_touched_capacity;
     phl_status status = phl_grow(&partitions->gathered, &partitions->gathered_capacity, n * c,
                                  sizeof *partitions->gathered, error);
-    if (status == PHL_OK && partitions->gathered_capacity > counts) {
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (partitions->gathered_capacity > counts) {
         memset(partitions->gathered + counts, 0,
                (partitions->gathered_capacity - counts) * sizeof *partitions->gathered);
     }
-    if (status == PHL_OK) {
-        status = phl_grow(&partitions->is_touched, &partitions->is_touched_capacity, n,
-                          sizeof *partitions->is_touched, error);
+    status = phl_grow(&partitions->is_touched, &partitions->is_touched_capacity, n,
+                      sizeof *partitions->is_touched, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && partitions->is_touched_capacity > marks) {
+    if (partitions->is_touched_capacity > marks) {
         memset(partitions->is_touched + marks, 0, partitions->is_touched_capacity - marks);
     }
-    if (status == PHL_OK) {
-        status = phl_grow(&partitions->touched, &partitions->touched_capacity, n,
-                          sizeof *partitions->touched, error);
-    }
-    return status;
+    return phl_grow(&partitions->touched, &partitions->touched_capacity, n,
+                    sizeof *partitions->touched, error);
 }
 
 /* Add the counts of one value to `gathered`. */

@@ -198,16 +198,12 @@ void phl_partitions_lay_out(phl_partitions *partitions)
 phl_status phl_partitions_reserve_cells(phl_partitions *partitions, phl_error *error)
 {
     size_t n = partitions->n_cells;
-    phl_status status = phl_grow(&partitions->cells, &partitions->cell_capacity,
-                                 n * partitions->states, sizeof *partitions->cells, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&partitions->totals, &partitions->total_capacity, n,
-                          sizeof *partitions->totals, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&partitions->live, &partitions->live_capacity, n,
-                          sizeof *partitions->live, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(partitions->cells, partitions->cell_capacity, n * partitions->states),
+        PHL_ROOM(partitions->totals, partitions->total_capacity, n),
+        PHL_ROOM(partitions->live, partitions->live_capacity, n),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     return status;
 }
 

@@ -49,7 +49,7 @@ static void move_plain(phl_slot_view *view, const phl_state_counts *counts, size
 static phl_status move_unit(phl_slot_view *view, phl_state_counts *counts, uint32_t r, uint32_t y,
                             const struct place *place, phl_error *error)
 {
-    phl_use_portion *portion = &counts->portion[r];
+    phl_portion *portion = &counts->portion[r];
     uint32_t cell = cell_at(place, portion->cell, y);
     if (portion->n == 1) {
         view->new_cell[r] = cell;
@@ -103,7 +103,7 @@ static phl_status cut_portion(phl_slot_view *view, phl_state_counts *counts, uin
                               phl_error *error)
 {
     phl_status status = PHL_OK;
-    phl_use_portion portion = counts->portion[r];
+    phl_portion portion = counts->portion[r];
     int64_t n = portion.n, rest = 0;
     bool first = true;
     for (size_t y = 0; y < place->size; y++) {

@@ -175,7 +175,7 @@ static phl_status list_entries(phl_slot_view *view, const phl_state_counts *coun
     for (size_t p = counts->pairs->first_parent[i]; p < counts->pairs->first_parent[i + 1]; p++) {
         for (uint32_t r = counts->pairs->parent[p]; r != PHL_NO_PORTION;
              r = counts->portion[r].next) {
-            const phl_use_portion *portion = &counts->portion[r];
+            const phl_portion *portion = &counts->portion[r];
             uint32_t *number = &view->entry_of[portion->cell * c + portion->state];
             if (*number == 0) {
                 phl_status status = phl_grow(&view->entries, &view->entry_capacity,

@@ -98,12 +98,12 @@ static phl_status count_alike(phl_slot_view *view, const phl_state_counts *count
 {
     const uint32_t *parent = counts->pairs->parent + counts->pairs->first_parent[i];
     const uint32_t *end = counts->pairs->parent + counts->pairs->first_parent[i + 1];
-    const phl_use_portion *all = counts->portion;
+    const phl_portion *all = counts->portion;
     uint32_t *number = view->number + q * n_cells;
     int64_t *count = view->count;
     size_t c = counts->states;
     for (; parent < end; parent++) {
-        const phl_use_portion *portion = all + *parent;
+        const phl_portion *portion = all + *parent;
         for (;;) {
             if (number[portion->cell] == 0) {
                 phl_status status =
@@ -130,12 +130,12 @@ static phl_status count_plain(phl_slot_view *view, const phl_state_counts *count
     const uint32_t *parent = counts->pairs->parent + counts->pairs->first_parent[i];
     const uint32_t *end = counts->pairs->parent + counts->pairs->first_parent[i + 1];
     const uint32_t *only = view->only, *digit = layout->digit, *rest = layout->rest;
-    const phl_use_portion *all = counts->portion;
+    const phl_portion *all = counts->portion;
     uint32_t *numbers = view->number;
     int64_t *count = view->count;
     size_t c = counts->states, n_rest = layout->n_rest;
     for (; parent < end; parent++) {
-        const phl_use_portion *portion = all + *parent;
+        const phl_portion *portion = all + *parent;
         for (;;) {
             uint32_t q = only[digit[portion->cell]],
                      *number = numbers + q * n_rest + rest[portion->cell];
@@ -163,7 +163,7 @@ static phl_status count_units(phl_slot_view *view, const phl_state_counts *count
     size_t c = counts->states;
     phl_status status = PHL_OK;
     for (size_t u = 0; status == PHL_OK && u < view->n_units; u++) {
-        const phl_use_portion *portion = &counts->portion[view->units[u].portion];
+        const phl_portion *portion = &counts->portion[view->units[u].portion];
         if (most != PHL_MANY) {
             uint32_t number = view->number[most * n_cells + portion->cell];
             view->count[(number - 1) * c + portion->state]--;

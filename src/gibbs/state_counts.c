@@ -42,7 +42,7 @@ void phl_state_counts_reset(phl_state_counts *counts)
 {
     uint32_t n_leaves = (uint32_t)counts->pairs->n_leaves;
     for (uint32_t r = 0; r < counts->n_first; r++) {
-        counts->portion[r] = (phl_use_portion){0, n_leaves + r, 0, 0, PHL_NO_PORTION};
+        counts->portion[r] = (phl_portion){0, n_leaves + r, 0, 0, PHL_NO_PORTION};
     }
     counts->n_portions = counts->n_first;
 }
@@ -50,9 +50,9 @@ void phl_state_counts_reset(phl_state_counts *counts)
 phl_status phl_state_counts_add(phl_state_counts *counts, uint32_t subtree, uint32_t state,
                                 uint32_t cell, int64_t n, phl_error *error)
 {
-    phl_use_portion *first = &counts->portion[phl_state_counts_first(counts, subtree)];
+    phl_portion *first = &counts->portion[phl_state_counts_first(counts, subtree)];
     if (first->n == 0) {
-        *first = (phl_use_portion){n, subtree, state, cell, PHL_NO_PORTION};
+        *first = (phl_portion){n, subtree, state, cell, PHL_NO_PORTION};
         return PHL_OK;
     }
     if (counts->n_portions >= PHL_NO_PORTION) {
@@ -67,7 +67,7 @@ phl_status phl_state_counts_add(phl_state_counts *counts, uint32_t subtree, uint
         }
         first = &counts->portion[phl_state_counts_first(counts, subtree)];
     }
-    counts->portion[counts->n_portions] = (phl_use_portion){n, subtree, state, cell, first->next};
+    counts->portion[counts->n_portions] = (phl_portion){n, subtree, state, cell, first->next};
     first->next = (uint32_t)counts->n_portions++;
     return PHL_OK;
 }

@@ -24,17 +24,17 @@
 #define PHL_NO_PORTION UINT32_MAX
 #define PHL_MANY UINT32_MAX
 
-typedef struct phl_use_portion {
+typedef struct phl_portion {
     int64_t n; /* 0: a first portion of a subtree that has none yet */
     uint32_t subtree, state;
     uint32_t cell;
     uint32_t next; /* portion of the same subtree, or PHL_NO_PORTION */
-} phl_use_portion;
+} phl_portion;
 
 typedef struct phl_state_counts {
     const phl_slot_pairs *pairs; /* borrowed */
     uint32_t states;
-    phl_use_portion *portion;
+    phl_portion *portion;
     size_t n_first; /* internal subtrees */
     size_t n_portions, portion_capacity;
     int64_t *value;      /* [n_pairs of the index][C] N, of pairs with several states */

@@ -223,7 +223,7 @@ double phl_head_rows_scale(const phl_head_rows *rows, size_t row, unsigned group
  * Parts
  * ------------------------------------------------------------------------------------------- */
 
-void phl_head_part_clear(phl_head_part *part)
+void phl_head_rows_part_clear(phl_head_part *part)
 {
     phl_free(part->number);
     phl_free(part->row);
@@ -334,10 +334,10 @@ static phl_status make_part(phl_head_part *part, const phl_head_rows *rows, cons
     return status;
 }
 
-phl_status phl_head_part_init(phl_head_part *part, const phl_head_rows *rows, const uint8_t *group,
-                              size_t n_features, size_t n_classes, const size_t *list,
-                              size_t n_list, uint32_t without_fold, unsigned groups,
-                              size_t least_rows, phl_error *error)
+phl_status phl_head_rows_part_init(phl_head_part *part, const phl_head_rows *rows,
+                                   const uint8_t *group, size_t n_features, size_t n_classes,
+                                   const size_t *list, size_t n_list, uint32_t without_fold,
+                                   unsigned groups, size_t least_rows, phl_error *error)
 {
     memset(part, 0, sizeof *part);
     size_t most = list != NULL ? n_list : rows->n;
@@ -355,9 +355,9 @@ phl_status phl_head_part_init(phl_head_part *part, const phl_head_rows *rows, co
                      error);
 }
 
-phl_status phl_head_part_take(phl_head_part *part, phl_head_rows *rows, const uint8_t *group,
-                              size_t n_features, size_t n_classes, unsigned groups,
-                              size_t least_rows, phl_error *error)
+phl_status phl_head_rows_part_take(phl_head_part *part, phl_head_rows *rows, const uint8_t *group,
+                                   size_t n_features, size_t n_classes, unsigned groups,
+                                   size_t least_rows, phl_error *error)
 {
     memset(part, 0, sizeof *part);
     part->row = phl_alloc(rows->n, sizeof *part->row, error);

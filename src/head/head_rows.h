@@ -44,15 +44,15 @@ typedef struct phl_head_part {
 /* The rows listed, or all if `list` is NULL, with the trees outside a fold, and the features of
  * some groups that are in so many rows at least.  `group` [features] is the group of each.  Clear
  * in any case. */
-phl_status phl_head_part_init(phl_head_part *part, const phl_head_rows *rows, const uint8_t *group,
-                              size_t n_features, size_t n_classes, const size_t *list,
-                              size_t n_list, uint32_t without_fold, unsigned groups,
-                              size_t least_rows, phl_error *error);
+phl_status phl_head_rows_part_init(phl_head_part *part, const phl_head_rows *rows,
+                                   const uint8_t *group, size_t n_features, size_t n_classes,
+                                   const size_t *list, size_t n_list, uint32_t without_fold,
+                                   unsigned groups, size_t least_rows, phl_error *error);
 /* All rows; their features become those of the part. */
-phl_status phl_head_part_take(phl_head_part *part, phl_head_rows *rows, const uint8_t *group,
-                              size_t n_features, size_t n_classes, unsigned groups,
-                              size_t least_rows, phl_error *error);
-void phl_head_part_clear(phl_head_part *part);
+phl_status phl_head_rows_part_take(phl_head_part *part, phl_head_rows *rows, const uint8_t *group,
+                                   size_t n_features, size_t n_classes, unsigned groups,
+                                   size_t least_rows, phl_error *error);
+void phl_head_rows_part_clear(phl_head_part *part);
 
 /* What a value of a row is multiplied by when these groups are used. */
 double phl_head_rows_scale(const phl_head_rows *rows, size_t row, unsigned groups);

@@ -79,7 +79,7 @@ struct fold_job {
 static void clear_job(struct fold_job *job)
 {
     phl_logistic_free(job->logistic);
-    phl_head_part_clear(&job->part);
+    phl_head_rows_part_clear(&job->part);
     phl_free(job->feature);
     phl_free(job->value);
     phl_free(job->z);
@@ -266,9 +266,9 @@ static phl_status make_job(struct fold_job *job, phl_error *error)
         return PHL_ERR_MEMORY;
     }
     job->scaled = job->z + work->n_classes;
-    phl_status status = phl_head_part_init(&job->part, &work->rows, work->group, n_features,
-                                           work->n_classes, work->sample, work->n_sample, job->fold,
-                                           job->groups, work->options->least_trees, error);
+    phl_status status = phl_head_rows_part_init(
+        &job->part, &work->rows, work->group, n_features, work->n_classes, work->sample,
+        work->n_sample, job->fold, job->groups, work->options->least_trees, error);
     return status == PHL_OK
                ? phl_logistic_create(&job->part.problem, work->options->seed, &job->logistic, error)
                : status;
@@ -436,8 +436,8 @@ static phl_status fit_all(struct training *work, unsigned groups, double c, phl_
     phl_logistic *logistic = NULL;
     phl_logistic_fit fit = {0};
     phl_status status =
-        phl_head_part_take(&part, &work->rows, work->group, phl_features_count(work->features),
-                           work->n_classes, groups, options->least_trees, error);
+        phl_head_rows_part_take(&part, &work->rows, work->group, phl_features_count(work->features),
+                                work->n_classes, groups, options->least_trees, error);
     if (status == PHL_OK) {
         status = phl_logistic_create(&part.problem, options->seed, &logistic, error);
     }
@@ -459,7 +459,7 @@ static phl_status fit_all(struct training *work, unsigned groups, double c, phl_
     head->gap = fit.gap;
     head->log_loss = fit.loss;
     phl_logistic_free(logistic);
-    phl_head_part_clear(&part);
+    phl_head_rows_part_clear(&part);
     return status;
 }
 

@@ -11,24 +11,12 @@ static uint32_t row_of(uint32_t slot, uint32_t slots, bool beyond)
     return slot <= slots ? slot - 1 : beyond ? slots : UINT32_MAX;
 }
 
-/* Links ordered by (child, row), equal ones in order of number: two stable counting sorts, by row
- * and then by child.  Links without a row are left out; *count of them remain. */
-static phl_status sort_links(const phl_forest *forest, uint32_t slots, bool beyond,
-                             uint64_t **sorted, size_t *count, phl_error *error)
+/* Two stable counting sorts, by row and then by child; next_row and next_child are 0.  Returns how
+ * many links have a row. */
+static size_t sort_by_row_and_child(const phl_forest *forest, uint32_t slots, bool beyond,
+                                    uint64_t *next_row, uint64_t *next_child, uint64_t *by_row,
+                                    uint64_t *sorted)
 {
-    phl_status status = PHL_ERR_MEMORY;
-    uint64_t *by_row = NULL, *result = NULL, *next_child = NULL;
-    uint64_t *next_row = phl_alloc_zero((size_t)slots + 2, sizeof *next_row, error);
-    if (next_row == NULL) {
-        goto out;
-    }
-    by_row = phl_alloc(forest->n_links, sizeof *by_row, error);
-    result = by_row == NULL ? NULL : phl_alloc(forest->n_links, sizeof *result, error);
-    next_child =
-        result == NULL ? NULL : phl_alloc_zero(forest->n_subtrees + 1, sizeof *next_child, error);
-    if (next_child == NULL) {
-        goto out;
-    }
     size_t kept = 0;
     for (size_t k = 0; k < forest->n_links; k++) {
         uint32_t row = row_of(forest->links[k].slot, slots, beyond);
@@ -51,37 +39,45 @@ static phl_status sort_links(const phl_forest *forest, uint32_t slots, bool beyo
         }
     }
     for (size_t i = 0; i < kept; i++) {
-        result[next_child[forest->links[by_row[i]].child]++] = by_row[i];
+        sorted[next_child[forest->links[by_row[i]].child]++] = by_row[i];
     }
-    *sorted = result;
-    *count = kept;
-    result = NULL;
-    status = PHL_OK;
-out:
-    phl_free(next_row);
-    phl_free(by_row);
-    phl_free(result);
-    phl_free(next_child);
-    return status;
+    return kept;
 }
 
-static phl_status number_pairs(phl_index *index, bool beyond, phl_error *error)
+/* Links ordered by (child, row), equal ones in order of number.  Links without a row are left out;
+ * *count of them remain. */
+static phl_status sort_links(const phl_forest *forest, uint32_t slots, bool beyond,
+                             uint64_t **sorted, size_t *count, phl_error *error)
+{
+    uint64_t *next_row = phl_alloc_zero((size_t)slots + 2, sizeof *next_row, error);
+    uint64_t *next_child = phl_alloc_zero(forest->n_subtrees + 1, sizeof *next_child, error);
+    uint64_t *by_row = phl_alloc(forest->n_links, sizeof *by_row, error);
+    uint64_t *result = phl_alloc(forest->n_links, sizeof *result, error);
+    bool made = next_row != NULL && next_child != NULL && by_row != NULL && result != NULL;
+    if (made) {
+        *count = sort_by_row_and_child(forest, slots, beyond, next_row, next_child, by_row, result);
+        *sorted = result;
+        result = NULL;
+    }
+    phl_free(next_row);
+    phl_free(next_child);
+    phl_free(by_row);
+    phl_free(result);
+    return made ? PHL_OK : PHL_ERR_MEMORY;
+}
+
+/* The pairs of sorted links. */
+static phl_status number_sorted(phl_index *index, bool beyond, const uint64_t *sorted, size_t count,
+                                phl_error *error)
 {
     const phl_forest *forest = index->forest;
-    uint64_t *sorted = NULL;
-    size_t count = 0;
-    phl_status status = sort_links(forest, index->slots, beyond, &sorted, &count, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    status = PHL_ERR_MEMORY;
     index->link_pair = phl_alloc(forest->n_links, sizeof *index->link_pair, error);
     index->first_pair = phl_alloc_zero(forest->n_subtrees + 1, sizeof *index->first_pair, error);
     index->pair_row = phl_alloc(count, sizeof *index->pair_row, error);
     index->pair_child = phl_alloc(count, sizeof *index->pair_child, error);
     if (index->link_pair == NULL || index->first_pair == NULL || index->pair_row == NULL ||
         index->pair_child == NULL) {
-        goto out;
+        return PHL_ERR_MEMORY;
     }
     for (size_t k = 0; k < forest->n_links; k++) {
         index->link_pair[k] = PHL_NO_PAIR;
@@ -104,8 +100,17 @@ static phl_status number_pairs(phl_index *index, bool beyond, phl_error *error)
     }
     phl_shrink(&index->pair_row, index->n_pairs, sizeof *index->pair_row);
     phl_shrink(&index->pair_child, index->n_pairs, sizeof *index->pair_child);
-    status = PHL_OK;
-out:
+    return PHL_OK;
+}
+
+static phl_status number_pairs(phl_index *index, bool beyond, phl_error *error)
+{
+    uint64_t *sorted = NULL;
+    size_t count = 0;
+    phl_status status = sort_links(index->forest, index->slots, beyond, &sorted, &count, error);
+    if (status == PHL_OK) {
+        status = number_sorted(index, beyond, sorted, count, error);
+    }
     phl_free(sorted);
     return status;
 }

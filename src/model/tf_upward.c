@@ -110,12 +110,14 @@ phl_status phl_tf_upward_prepare(phl_upward *upward, phl_error *error)
 {
     enum { LARGE = 64 }; /* cells from which it pays to put groups in order */
     phl_status status = pad_core(upward, error);
-    if (status == PHL_OK) {
-        status = sort_members(upward, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_twins_find(&upward->twins, upward->index, upward->params, error);
+    status = sort_members(upward, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_twins_find(&upward->twins, upward->index, upward->params, error);
     if (status == PHL_OK && upward->params->core_rows >= LARGE) {
         status = phl_twins_order(&upward->twins, upward->index, error);
     }

@@ -63,17 +63,13 @@ static phl_status load_tree(phl_tree_view *view, size_t tree, phl_error *error)
     const phl_forest *forest = view->upward->index->forest;
     uint32_t root = forest->tree_root[tree];
     size_t n = (size_t)view->size[root];
-    phl_status status =
-        phl_grow(&view->subtree, &view->subtree_capacity, n, sizeof *view->subtree, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&view->parent, &view->parent_capacity, n, sizeof *view->parent, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&view->slot, &view->slot_capacity, n, sizeof *view->slot, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&view->link, &view->link_capacity, n, sizeof *view->link, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(view->subtree, view->subtree_capacity, n),
+        PHL_ROOM(view->parent, view->parent_capacity, n),
+        PHL_ROOM(view->slot, view->slot_capacity, n),
+        PHL_ROOM(view->link, view->link_capacity, n),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -129,15 +125,12 @@ phl_status phl_tree_marginals(phl_tree_view *view, size_t tree, bool *possible, 
         return status;
     }
     size_t n = view->n;
-    status = phl_grow(&view->outside, &view->outside_capacity, n * c, sizeof *view->outside, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&view->marginal, &view->marginal_capacity, n * c, sizeof *view->marginal,
-                          error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&view->cavity, &view->cavity_capacity, n * c, sizeof *view->cavity, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(view->outside, view->outside_capacity, n * c),
+        PHL_ROOM(view->marginal, view->marginal_capacity, n * c),
+        PHL_ROOM(view->cavity, view->cavity_capacity, n * c),
+    };
+    status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     if (status != PHL_OK) {
         return status;
     }

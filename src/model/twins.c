@@ -127,14 +127,12 @@ static phl_status set_slots(phl_twins *twins, const phl_index *index, const phl_
                             phl_error *error)
 {
     size_t cells = (index->forest->n_subtrees - twins->n_leaves) * params->n_axes + 1;
-    phl_status status = phl_grow(&twins->slots, &twins->slots_capacity, (size_t)params->n_axes + 1,
-                                 sizeof *twins->slots, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&twins->seen, &twins->seen_capacity, cells, sizeof *twins->seen, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&twins->key, &twins->key_capacity, cells, sizeof *twins->key, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(twins->slots, twins->slots_capacity, (size_t)params->n_axes + 1),
+        PHL_ROOM(twins->seen, twins->seen_capacity, cells),
+        PHL_ROOM(twins->key, twins->key_capacity, cells),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     twins->n_slots = params->n_axes;
     for (uint32_t a = 0; status == PHL_OK && a < params->n_axes; a++) {
         twins->slots[a] = params->axes[a].slot;

@@ -137,11 +137,11 @@ static phl_status prepare(struct pass *pass, phl_error *error)
     phl_status status = phl_grow(&upward->message, &upward->message_capacity,
                                  upward->index->n_pairs * upward->width + PHL_LANES,
                                  sizeof *upward->message, error);
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&upward->scratch, &upward->scratch_capacity,
-                     pass->scratch_size * (size_t)pass->workers, sizeof *upward->scratch, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_grow(&upward->scratch, &upward->scratch_capacity,
+                      pass->scratch_size * (size_t)pass->workers, sizeof *upward->scratch, error);
     return status == PHL_OK ? pass->kernel->prepare(upward, error) : status;
 }
 

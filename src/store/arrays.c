@@ -177,31 +177,24 @@ static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, ph
     int64_t slot = 0, part = 0, length = 0;
     const char *name = NULL, *shape = NULL;
     size_t name_length = 0, shape_length = 0;
-    phl_status status =
-        phl_statement_int(database, statement, 0, 0, INT64_MAX, &entry->owner, error);
-    if (status == PHL_OK) {
-        status = phl_statement_text(database, statement, 1, false, &name, &name_length, error);
+    const phl_statement_column columns[] = {
+        {0, 0, INT64_MAX, &entry->owner}, {2, 0, UINT32_MAX, &slot},
+        {3, 0, UINT32_MAX, &part},        {7, INT64_MIN, INT64_MAX, &entry->rowid},
+        {8, 0, INT32_MAX, &length},
+    };
+    phl_status status = phl_statement_ints(database, statement, columns, 5, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        if (name_length >= PHL_ARRAY_NAME) {
-            return phl_database_damaged(database, error, "an array with a strange name");
-        }
-        memcpy(entry->name, name, name_length + 1);
-        status = phl_statement_int(database, statement, 2, 0, UINT32_MAX, &slot, error);
+    status = phl_statement_text(database, statement, 1, false, &name, &name_length, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, statement, 3, 0, UINT32_MAX, &part, error);
+    if (name_length >= PHL_ARRAY_NAME) {
+        return phl_database_damaged(database, error, "an array with a strange name");
     }
-    if (status == PHL_OK) {
-        status = read_dtype(database, statement, &entry->dtype, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_statement_int(database, statement, 7, INT64_MIN, INT64_MAX, &entry->rowid, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, statement, 8, 0, INT32_MAX, &length, error);
-    }
+    memcpy(entry->name, name, name_length + 1);
+    status = read_dtype(database, statement, &entry->dtype, error);
     if (status != PHL_OK) {
         return status;
     }

@@ -366,10 +366,14 @@ static phl_status open_checked(const char *path, phl_database *database, phl_err
 {
     bool logged = false;
     phl_status status = open_file(path, SQLITE_OPEN_READONLY, database, error);
-    if (status == PHL_OK) {
-        status = check_header(database, &logged, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && logged && !phl_database_has_log(database)) {
+    status = check_header(database, &logged, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (logged && !phl_database_has_log(database)) {
         phl_database_close(database);
         status = open_file(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, database, error);
     }
@@ -454,15 +458,18 @@ static phl_status open_reading(const char *path, phl_database *database, phl_err
     memset(database, 0, sizeof *database);
     database->name = path;
     phl_status status = check_file(path, error);
-    if (status == PHL_OK) {
-        status = open_checked(path, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = distrust(database, error);
+    status = open_checked(path, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
+    status = distrust(database, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
     return status == PHL_OK ? phl_schema_check(database, error) : status;
 }
 
@@ -515,22 +522,27 @@ phl_status phl_database_open_writing(const char *path, int lock, phl_database *d
     memset(database, 0, sizeof *database);
     database->name = path;
     phl_status status = check_file(path, error);
-    if (status == PHL_OK) {
-        status = open_file(path, SQLITE_OPEN_READWRITE, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = check_locked(database, path, lock, error);
+    status = open_file(path, SQLITE_OPEN_READWRITE, database, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = check_header(database, &logged, error);
+    status = check_locked(database, path, lock, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        set_budget(database);
-        status = distrust(database, error);
+    status = check_header(database, &logged, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_schema_check(database, error);
+    set_budget(database);
+    status = distrust(database, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_schema_check(database, error);
     if (status != PHL_OK) {
         return status;
     }

@@ -77,6 +77,13 @@ phl_status phl_statement_run(const phl_database *database, sqlite3_stmt *stateme
 phl_status phl_statement_int(const phl_database *database, sqlite3_stmt *statement, int column,
                              int64_t smallest, int64_t largest, int64_t *value, phl_error *error);
 /* NULL is NaN, which SQLite does not store. */
+/* Several such columns. */
+typedef struct phl_statement_column {
+    int column;
+    int64_t least, most, *value;
+} phl_statement_column;
+phl_status phl_statement_ints(const phl_database *database, sqlite3_stmt *statement,
+                              const phl_statement_column *columns, size_t n, phl_error *error);
 phl_status phl_statement_real(const phl_database *database, sqlite3_stmt *statement, int column,
                               double *value, phl_error *error);
 /* Valid UTF-8 without NUL, terminated, until the next step.  Where `optional`, NULL gives NULL. */

@@ -109,35 +109,53 @@ static phl_status load_names(struct loader *loader, const char *name, phl_alphab
     return status;
 }
 
+static phl_status load_shared(struct loader *loader, bool *shared, phl_error *error)
+{
+    int32_t *value = NULL;
+    phl_status status = load_exactly(loader, "shared", PHL_INT32, false, 1, &value, error);
+    if (status == PHL_OK) {
+        *shared = value[0] != 0;
+    }
+    phl_free(value);
+    return status;
+}
+
+static phl_status load_all_names(struct loader *loader, phl_forest *forest, phl_error *error)
+{
+    const struct {
+        const char *name;
+        phl_alphabet *names;
+        bool any_bytes;
+    } all[] = {
+        {"labels", &forest->labels, false},
+        {"classes", &forest->classes, false},
+        {"files", &forest->files, true},
+        {"ids", &forest->ids, false},
+    };
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < sizeof all / sizeof *all; i++) {
+        status = load_names(loader, all[i].name, all[i].names, all[i].any_bytes, error);
+    }
+    return status;
+}
+
 static phl_status load_arrays(struct loader *loader, phl_forest *forest, phl_error *error)
 {
-    int32_t *shared = NULL;
-    phl_status status = load_exactly(loader, "shared", PHL_INT32, false, 1, &shared, error);
-    if (status == PHL_OK) {
-        forest->shared = shared[0] != 0;
-        status = load_names(loader, "labels", &forest->labels, false, error);
-    }
-    phl_free(shared);
-    if (status == PHL_OK) {
-        status = load_names(loader, "classes", &forest->classes, false, error);
-    }
-    if (status == PHL_OK) {
-        status = load_names(loader, "files", &forest->files, true, error);
-    }
-    if (status == PHL_OK) {
-        status = load_names(loader, "ids", &forest->ids, false, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            load(loader, "label", PHL_INT32, 1, false, &forest->label, &forest->n_subtrees, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            load(loader, "link", PHL_UINT32, 2, false, &forest->links, &forest->n_links, error);
-    }
-    if (status == PHL_OK) {
-        status = load(loader, "tree_root", PHL_UINT32, 1, false, &forest->tree_root,
-                      &forest->n_trees, error);
+    const struct {
+        const char *name;
+        phl_dtype dtype;
+        size_t columns;
+        void *data_pointer;
+        size_t *count;
+    } first[] = {
+        {"label", PHL_INT32, 1, &forest->label, &forest->n_subtrees},
+        {"link", PHL_UINT32, 2, &forest->links, &forest->n_links},
+        {"tree_root", PHL_UINT32, 1, &forest->tree_root, &forest->n_trees},
+    };
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < sizeof first / sizeof *first; i++) {
+        status = load(loader, first[i].name, first[i].dtype, first[i].columns, false,
+                      first[i].data_pointer, first[i].count, error);
     }
     const struct {
         const char *name;
@@ -279,6 +297,28 @@ static phl_status count_occurrences(const phl_database *database, phl_forest *fo
                      : phl_database_damaged(database, error, "its forest has too many nodes");
 }
 
+static phl_status fill(struct loader *loader, phl_forest *forest, phl_error *error)
+{
+    phl_status status = load_shared(loader, &forest->shared, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = load_all_names(loader, forest, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = load_arrays(loader, forest, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = check(loader->database, forest, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = find_levels(loader->database, forest, error);
+    return status == PHL_OK ? count_occurrences(loader->database, forest, error) : status;
+}
+
 phl_status phl_forest_store_load(phl_database *database, phl_forest **forest, phl_error *error)
 {
     phl_array_directory directory;
@@ -291,16 +331,7 @@ phl_status phl_forest_store_load(phl_database *database, phl_forest **forest, ph
     if (status == PHL_OK && directory.count > 0) {
         struct loader loader = {database, &directory};
         made = phl_alloc_zero(1, sizeof *made, error);
-        status = made == NULL ? PHL_ERR_MEMORY : load_arrays(&loader, made, error);
-        if (status == PHL_OK) {
-            status = check(database, made, error);
-        }
-        if (status == PHL_OK) {
-            status = find_levels(database, made, error);
-        }
-        if (status == PHL_OK) {
-            status = count_occurrences(database, made, error);
-        }
+        status = made == NULL ? PHL_ERR_MEMORY : fill(&loader, made, error);
     }
     phl_array_directory_clear(&directory);
     if (status != PHL_OK) {

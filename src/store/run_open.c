@@ -179,7 +179,12 @@ static phl_status read_class(phl_database *database, sqlite3_stmt *select,
                              struct gathered *gathered, phl_error *error)
 {
     size_t next = gathered->n_rows;
-    int64_t trees = 0, iterations = 0;
+    int64_t number = 0, trees = 0, iterations = 0;
+    const phl_statement_column columns[] = {
+        {0, (int64_t)next, (int64_t)next, &number},
+        {2, 0, INT64_MAX, &trees},
+        {4, 0, INT64_MAX, &iterations},
+    };
     phl_status status =
         phl_grow(&gathered->rows, &gathered->row_capacity, next + 1, sizeof *gathered->rows, error);
     if (status != PHL_OK) {
@@ -187,30 +192,28 @@ static phl_status read_class(phl_database *database, sqlite3_stmt *select,
     }
     struct class_row *made = &gathered->rows[gathered->n_rows++];
     memset(made, 0, sizeof *made);
-    status = read_id(database, select, next, error);
-    if (status == PHL_OK && gathered->per_class == 1) {
+    status = phl_statement_ints(database, select, columns, 3, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (gathered->per_class == 1) {
         status = read_name(database, select, next, &gathered->classes, error);
-    } else if (status == PHL_OK && (next > 0 || sqlite3_column_type(select, 1) != SQLITE_NULL)) {
+    } else if (next > 0 || sqlite3_column_type(select, 1) != SQLITE_NULL) {
         status = phl_database_damaged(database, error, "classes in a run that has none");
     }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 2, 0, INT64_MAX, &trees, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_statement_real(database, select, 3, &made->weight, error);
+    status = phl_statement_real(database, select, 3, &made->weight, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && !(isfinite(made->weight) && made->weight >= 0)) {
-        status = phl_database_damaged(database, error, "an impossible weight");
-    }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 4, 0, INT64_MAX, &iterations, error);
-    }
-    if (status == PHL_OK) {
-        status = read_stop_reason(database, select, 5, &made->stop_reason, error);
+    if (!(isfinite(made->weight) && made->weight >= 0)) {
+        return phl_database_damaged(database, error, "an impossible weight");
     }
     made->trees = (uint64_t)trees;
     made->iterations = (uint64_t)iterations;
-    return status;
+    return read_stop_reason(database, select, 5, &made->stop_reason, error);
 }
 
 static phl_status read_classes(phl_database *database, struct gathered *gathered, phl_error *error)
@@ -259,40 +262,38 @@ static phl_status read_draw(phl_database *database, sqlite3_stmt *select, size_t
                             const phl_array_directory *directory, phl_run *run, phl_error *error)
 {
     phl_draw draw = {0};
-    int64_t class_index = 0, chain = 0, iteration = 0, soft = 0;
+    int64_t number = 0, class_index = 0, chain = 0, iteration = 0, soft = 0;
     const char *kind = NULL;
     size_t length = 0;
-    phl_status status = read_id(database, select, id, error);
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 1, 0, (int64_t)run->n_models - 1, &class_index,
-                                   error);
+    const phl_statement_column columns[] = {
+        {0, (int64_t)id, (int64_t)id, &number},
+        {1, 0, (int64_t)run->n_models - 1, &class_index},
+        {2, 0, UINT32_MAX, &chain},
+        {3, 0, INT64_MAX, &iteration},
+        {5, 0, 1, &soft},
+    };
+    phl_status status = phl_statement_ints(database, select, columns, 5, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 2, 0, UINT32_MAX, &chain, error);
+    status = phl_statement_text(database, select, 4, false, &kind, &length, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 3, 0, INT64_MAX, &iteration, error);
+    if (phl_kind_find(kind) != run->kind) {
+        return phl_database_damaged(database, error, "a model of another kind");
     }
-    if (status == PHL_OK) {
-        status = phl_statement_text(database, select, 4, false, &kind, &length, error);
+    status = phl_statement_real(database, select, 6, &draw.log_likelihood, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && phl_kind_find(kind) != run->kind) {
-        status = phl_database_damaged(database, error, "a model of another kind");
+    status = phl_statement_real(database, select, 7, &draw.log_joint, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 5, 0, 1, &soft, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_statement_real(database, select, 6, &draw.log_likelihood, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_statement_real(database, select, 7, &draw.log_joint, error);
-    }
-    if (status == PHL_OK) {
-        phl_draw_kind sizes = {run->kind, soft == 1, run->states, run->slots,
-                               (uint32_t)run->labels.count};
-        status = phl_draw_store_read(database, directory, (int64_t)id, &sizes, &draw.params, error);
-    }
+    phl_draw_kind sizes = {run->kind, soft == 1, run->states, run->slots,
+                           (uint32_t)run->labels.count};
+    status = phl_draw_store_read(database, directory, (int64_t)id, &sizes, &draw.params, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -372,32 +373,25 @@ static phl_status read_trace_row(phl_database *database, sqlite3_stmt *select, p
                                  phl_error *error)
 {
     phl_trace_row made = {0};
-    int64_t class_index = 0, chain = 0, iteration = 0, active = 0, sum_size = 0;
+    int64_t number = 0, class_index = 0, chain = 0, iteration = 0, active = 0, sum_size = 0;
+    const phl_statement_column columns[] = {
+        {0, (int64_t)run->n_trace, (int64_t)run->n_trace, &number},
+        {1, 0, (int64_t)run->n_models - 1, &class_index},
+        {2, 0, UINT32_MAX, &chain},
+        {3, 0, INT64_MAX, &iteration},
+        {8, 0, UINT32_MAX, &active},
+        {9, 0, UINT32_MAX, &sum_size},
+    };
     double *const reals[] = {&made.temperature, &made.log_likelihood, &made.log_joint,
                              &made.seconds};
-    phl_status status = read_id(database, select, run->n_trace, error);
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 1, 0, (int64_t)run->n_models - 1, &class_index,
-                                   error);
-    }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 2, 0, UINT32_MAX, &chain, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 3, 0, INT64_MAX, &iteration, error);
-    }
+    phl_status status = phl_statement_ints(database, select, columns, 6, error);
     for (int i = 0; status == PHL_OK && i < 4; i++) {
         status = phl_statement_real(database, select, 4 + i, reals[i], error);
     }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 8, 0, UINT32_MAX, &active, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_statement_int(database, select, 9, 0, UINT32_MAX, &sum_size, error);
-    }
-    if (status == PHL_OK) {
-        status = read_moves(database, select, 10, &made, error);
-    }
+    status = read_moves(database, select, 10, &made, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -438,37 +432,47 @@ static phl_status read_options(phl_run *run, phl_error *error)
     return status == PHL_ERR_MEMORY ? status : PHL_OK;
 }
 
+/* What a run is made of. */
+static phl_status gather(phl_database *database, struct gathered *gathered, phl_error *error)
+{
+    phl_status status = read_meta(database, gathered, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = read_labels(database, gathered, error);
+    return status == PHL_OK ? read_classes(database, gathered, error) : status;
+}
+
 /* Everything; draws are read but not kept unless `keep`. */
 static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl_error *error)
 {
     struct gathered gathered;
     memset(&gathered, 0, sizeof gathered);
     phl_status status = phl_section_check(database, error);
-    if (status == PHL_OK) {
-        status = phl_section_verify(database, PHL_SECTION_MODELS, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_section_verify(database, PHL_SECTION_TRACE, error);
+    status = phl_section_verify(database, PHL_SECTION_MODELS, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = read_meta(database, &gathered, error);
+    status = phl_section_verify(database, PHL_SECTION_TRACE, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = read_labels(database, &gathered, error);
-    }
-    if (status == PHL_OK) {
-        status = read_classes(database, &gathered, error);
-    }
+    status = gather(database, &gathered, error);
     if (status == PHL_OK) {
         status = make_run(&gathered, run, error);
     }
     clear_gathered(&gathered);
-    if (status == PHL_OK) {
-        status = read_options(*run, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = read_draws(database, keep, *run, error);
+    status = read_options(*run, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = read_draws(database, keep, *run, error);
     if (status == PHL_OK) {
         status = read_trace(database, *run, error);
     }

@@ -65,6 +65,10 @@ static phl_status extend(struct resumption *r, size_t iterations, phl_error *err
     if (iterations == 0 || iterations == options.iterations) {
         return PHL_OK;
     }
+    if (known->kind == PHL_GRAMMAR) {
+        return phl_raise_at(error, PHL_ERR_ARGUMENT, position, "train anew",
+                            "a model of kind grammar ends by itself: there is nothing to extend");
+    }
     if (iterations < options.iterations) {
         return phl_raise_at(error, PHL_ERR_ARGUMENT, position, "ask for more than that",
                             "the run is meant for %zu iterations, which cannot become %zu",
@@ -108,9 +112,10 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
         }
     }
     *forest = given == NULL ? r->forest : given;
-    if (status == PHL_OK) {
-        status = phl_forest_fingerprint(*forest, true, found, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_forest_fingerprint(*forest, true, found, error);
     if (status == PHL_OK && (expected == NULL || strcmp(expected, found) != 0 ||
                              (*forest)->max_slot != r->known->slots ||
                              !same_names(&(*forest)->labels, &r->known->labels))) {
@@ -339,10 +344,14 @@ static phl_status look(struct resumption *r, const phl_resume_options *options, 
         return status;
     }
     status = phl_section_verify(&r->database, PHL_SECTION_CHECKPOINT, error);
-    if (status == PHL_OK) {
-        status = phl_array_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && r->directory.count == 0) {
+    status = phl_array_directory_read(&r->database, PHL_TABLE_CHECKPOINT, &r->directory, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (r->directory.count == 0) {
         status = raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",
                             "the run holds no checkpoint to go on from");
     }

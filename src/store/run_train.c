@@ -20,9 +20,10 @@ phl_status phl_train_file(const phl_forest *forest, const phl_train_options *opt
     phl_train_options training;
     phl_file_options keeping;
     phl_status status = phl_train_options_take(options, &training, error);
-    if (status == PHL_OK) {
-        status = phl_options_take(&keeping, &defaults, sizeof defaults, file, "phl_file", error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_options_take(&keeping, &defaults, sizeof defaults, file, "phl_file", error);
     if (status != PHL_OK) {
         return status;
     }

@@ -78,15 +78,18 @@ phl_status phl_run_writer_open(phl_run_writer *writer, phl_error *error)
     phl_database *database = &writer->database;
     phl_status status = phl_database_open_writing(writer->path, writer->lock, database, error);
     writer->is_open = true;
-    if (status == PHL_OK) {
-        status = prepare(writer, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = count_rows(database, "SELECT count(*) FROM trace", &writer->n_traces, error);
+    status = prepare(writer, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = count_rows(database, "SELECT count(*) FROM model", &writer->n_models, error);
+    status = count_rows(database, "SELECT count(*) FROM trace", &writer->n_traces, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = count_rows(database, "SELECT count(*) FROM model", &writer->n_models, error);
     for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
         status =
             phl_section_digest(database, (phl_section)section, &writer->digests[section], error);
@@ -192,15 +195,18 @@ static phl_status write_news(phl_run_writer *writer, const phl_train_task *task,
     static const phl_section changed[] = {PHL_SECTION_MODELS, PHL_SECTION_TRACE,
                                           PHL_SECTION_CHECKPOINT};
     phl_status status = write_traces(writer, task, error);
-    if (status == PHL_OK) {
-        status = write_draws(writer, task, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = write_state(writer, task, state, error);
+    status = write_draws(writer, task, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = write_progress(writer, task, state, error);
+    status = write_state(writer, task, state, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = write_progress(writer, task, state, error);
     for (size_t i = 0; status == PHL_OK && i < sizeof changed / sizeof *changed; i++) {
         status =
             phl_section_seal(&writer->database, changed[i], &writer->digests[changed[i]], error);

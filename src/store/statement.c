@@ -50,6 +50,18 @@ phl_status phl_statement_int(const phl_database *database, sqlite3_stmt *stateme
     return PHL_OK;
 }
 
+phl_status phl_statement_ints(const phl_database *database, sqlite3_stmt *statement,
+                              const phl_statement_column *columns, size_t n, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        const phl_statement_column *c = &columns[i];
+        status =
+            phl_statement_int(database, statement, c->column, c->least, c->most, c->value, error);
+    }
+    return status;
+}
+
 phl_status phl_statement_real(const phl_database *database, sqlite3_stmt *statement, int column,
                               double *value, phl_error *error)
 {

@@ -10,7 +10,7 @@
 #include "base/options.h"
 #include "task/classify.h"
 #include "task/classify_head.h"
-#include "task/scores.h"
+#include "task/grammar_scores.h"
 #include "task/use.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -81,6 +81,7 @@ struct classifying {
     double *log_prior;              /* [K] */
     bool by_models, by_head;        /* the rule; both: their mean */
     double *posterior, *likelihood; /* [K] of one tree */
+    double temperature;             /* of the posterior */
     phl_measures *measures;         /* NULL: not wanted */
 };
 
@@ -123,7 +124,7 @@ static bool ask_models(const struct classifying *work, double *row)
 {
     size_t n = work->use.run->n_models;
     for (size_t k = 0; k < n; k++) {
-        row[k] = work->log_prior[k] + work->likelihood[k];
+        row[k] = work->log_prior[k] + work->likelihood[k] / work->temperature;
     }
     bool possible = !isinf(phl_log_normalise(row, n));
     if (!possible) {
@@ -184,9 +185,15 @@ static phl_status score_models(const struct classifying *work, double *scores, p
     bool structure = work->options->structure;
     phl_status status = phl_scores_prepare(use->run, use->block, &prepared, error);
     if (status == PHL_OK) {
-        status = phl_scores_average(&prepared, use->run->models, use->run->n_models, use->threads,
-                                    use->cancel, use->context, structure ? NULL : scores,
-                                    structure ? scores : NULL, error);
+        if (use->run->kind == PHL_GRAMMAR) {
+            status = phl_grammar_scores_make(&prepared, use->run->models, use->run->n_models,
+                                             structure, PHL_MEAN_LOG, use->threads, use->cancel,
+                                             use->context, scores, error);
+        } else {
+            status = phl_scores_average(
+                &prepared, use->run->models, use->run->n_models, use->threads, use->cancel,
+                use->context, structure ? NULL : scores, structure ? scores : NULL, error);
+        }
     }
     phl_scores_clear(&prepared);
     return status;
@@ -248,7 +255,10 @@ static phl_status classify(const phl_run *run, phl_source *source,
                            const phl_classify_options *options, phl_classify_fn each,
                            phl_measures *measures, bool tell_unseen, phl_error *error)
 {
-    struct classifying work = {.options = options, .each = each, .measures = measures};
+    struct classifying work = {.options = options,
+                               .each = each,
+                               .measures = measures,
+                               .temperature = phl_grammar_scores_temperature(run)};
     phl_status status = phl_use_begin(&work.use, run, source, NULL, NULL, options->threads,
                                       options->report, options->cancel, options->context, error);
     work.use.count_unseen = work.use.count_unseen && tell_unseen;

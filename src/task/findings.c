@@ -169,25 +169,27 @@ static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
         "run longer (" PHL_OPTION("train.iterations") ") or anneal slower (" PHL_OPTION(
             "train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
         error);
-    if (status == PHL_OK) {
-        status = about_quantities(
-            made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
-            "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
-            error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = find_modes(made, error);
+    status = about_quantities(
+        made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
+        "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
+        error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = about_quantities(
-            made, PHL_FEW_DRAWS, "draws are too correlated to average:", "bulk ESS", ess_of,
-            ", at least 100 is required", "run longer (" PHL_OPTION("train.iterations") ")", error);
+    status = find_modes(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
-                                  "", "please report this", error);
-    }
-    return status;
+    status = about_quantities(
+        made, PHL_FEW_DRAWS, "draws are too correlated to average:", "bulk ESS", ess_of,
+        ", at least 100 is required", "run longer (" PHL_OPTION("train.iterations") ")", error);
+    return status == PHL_OK
+               ? about_quantities(made, PHL_NOT_FINITE, "some draws are not finite:", NULL, NULL,
+                                  "", "please report this", error)
+               : status;
 }
 
 /* ---- Gibbs: notes ---- */
@@ -281,21 +283,28 @@ phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool
     } else {
         status = find_trouble(made, error);
     }
-    if (status == PHL_OK && made->n_compared > 0) {
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (made->n_compared > 0) {
         status = find_few_chains(made, allow_few, error);
     }
-    if (status == PHL_OK) {
-        status = note_left_out(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_interruption(model, made, error);
+    status = note_left_out(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_slots(made, error);
+    status = note_interruption(model, made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_moves(made, error);
+    status = note_slots(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = note_moves(made, error);
     if (status == PHL_OK && plan->paper) {
         status =
             say(made, false,
@@ -378,12 +387,14 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
         return find_nothing(model, made, error);
     }
     phl_status status = find_fall(rows, made, error);
-    if (status == PHL_OK) {
-        status = compare_restarts(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = note_interruption(model, made, error);
+    status = compare_restarts(made, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = note_interruption(model, made, error);
     if (status == PHL_OK && model->stop_reason == PHL_STOP_ITERATIONS) {
         phl_text text = {0};
         status = phl_text_append_format(
@@ -393,4 +404,57 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
                              "more " PHL_OPTION("train.iterations") " may gain more", error);
     }
     return status;
+}
+
+/* ---- grammars ---- */
+
+/* Was the last split a gain on the trees held out? */
+static phl_status judge_split(const phl_draw *draw, phl_class_diagnosis *made, phl_error *error)
+{
+    const double *numbers = draw->params->grammar->numbers;
+    double gain = numbers[PHL_PART_HELD_OUT] - numbers[PHL_PART_BEFORE];
+    phl_text text = {0};
+    phl_status status =
+        numbers[PHL_PART_STAGE] == 0.0
+            ? phl_text_append_format(&text, error,
+                                     "start %zu: no split of labels gained on the trees held out",
+                                     draw->chain)
+            : phl_text_append_format(&text, error,
+                                     "start %zu: split %.0f was the last to gain on the trees held "
+                                     "out, %.3g nats a tree over the one before",
+                                     draw->chain, numbers[PHL_PART_STAGE], gain);
+    return add_finding(made, false, &text, status, NULL, error);
+}
+
+/* Do starts agree on the trees held out? */
+static phl_status compare_starts(phl_class_diagnosis *made, phl_error *error)
+{
+    const phl_chain_diagnosis *best = &made->chains[0], *worst = best;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        const phl_chain_diagnosis *chain = &made->chains[c];
+        best = chain->log_joint > best->log_joint ? chain : best;
+        worst = chain->log_joint < worst->log_joint ? chain : worst;
+    }
+    if (made->n_chains == 1) {
+        return say(made, false, "there was one start only: the mean of several predicts better",
+                   "train with " PHL_OPTION_TO("train.restarts", "4"), error);
+    }
+    made->spread = best->log_joint - worst->log_joint;
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error, "%zu starts, whose figures on the trees held out differ by %.3g nats a tree",
+        made->n_chains, made->spread);
+    return add_finding(made, false, &text, status, NULL, error);
+}
+
+phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made, phl_error *error)
+{
+    if (made->n_chains == 0) {
+        return find_nothing(model, made, error);
+    }
+    phl_status status = compare_starts(made, error);
+    for (size_t d = 0; status == PHL_OK && d < model->n_draws; d++) {
+        status = judge_split(&model->draws[d], made, error);
+    }
+    return status == PHL_OK ? note_interruption(model, made, error) : status;
 }

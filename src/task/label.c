@@ -44,20 +44,14 @@ struct labelling {
 
 static phl_status reserve_tree(struct labelling *work, size_t n, phl_error *error)
 {
-    phl_status status =
-        phl_grow(&work->truth, &work->truth_capacity, n, sizeof *work->truth, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&work->best, &work->best_capacity, n, sizeof *work->best, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&work->drawn, &work->drawn_capacity, n, sizeof *work->drawn, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&work->hidden, &work->hidden_capacity, n, sizeof *work->hidden, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&work->filled, &work->filled_capacity, n, sizeof *work->filled, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(work->truth, work->truth_capacity, n),
+        PHL_ROOM(work->best, work->best_capacity, n),
+        PHL_ROOM(work->drawn, work->drawn_capacity, n),
+        PHL_ROOM(work->hidden, work->hidden_capacity, n),
+        PHL_ROOM(work->filled, work->filled_capacity, n),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     return status;
 }
 
@@ -283,6 +277,9 @@ phl_status phl_label(const phl_run *run, phl_source *source, const phl_label_opt
 {
     phl_label_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_label", error);
+    if (status == PHL_OK) {
+        status = phl_use_check_kind(run, "fill in labels", error);
+    }
     if (status != PHL_OK) {
         return status;
     }

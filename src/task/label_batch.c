@@ -86,15 +86,18 @@ static phl_status open_part(const phl_label_batch *batch, const phl_use_portion 
                                        portion->first_ordinal, &part->hidden, error);
         part->forest = part->hidden;
     }
-    if (status == PHL_OK) {
-        status = open_session(batch, part, part->forest, &part->session[0], error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_forest_count_nodes(part->forest, &part->nodes, &part->unknown, error);
+    status = open_session(batch, part, part->forest, &part->session[0], error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK) {
-        status = phl_walk_create(part->forest, &part->walk, error);
+    status = phl_forest_count_nodes(part->forest, &part->nodes, &part->unknown, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_walk_create(part->forest, &part->walk, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -272,27 +275,15 @@ static phl_status add_member(phl_label_batch *batch, const phl_use_portions *por
 static phl_status reserve_rows(phl_label_batch *batch, phl_error *error)
 {
     size_t rows = batch->n_rows, m = batch->n_labels;
-    phl_status status =
-        phl_grow(&batch->row_node, &batch->row_node_capacity, rows, sizeof *batch->row_node, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&batch->probability, &batch->probability_capacity, rows * m,
-                          sizeof *batch->probability, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_grow(&batch->unseen, &batch->unseen_capacity, rows, sizeof *batch->unseen, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&batch->entropy, &batch->entropy_capacity, rows, sizeof *batch->entropy,
-                          error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&batch->best, &batch->best_capacity, rows, sizeof *batch->best, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_grow(&batch->drawn, &batch->drawn_capacity, batch->n_drawn,
-                          sizeof *batch->drawn, error);
-    }
+    const phl_room rooms[] = {
+        PHL_ROOM(batch->row_node, batch->row_node_capacity, rows),
+        PHL_ROOM(batch->probability, batch->probability_capacity, rows * m),
+        PHL_ROOM(batch->unseen, batch->unseen_capacity, rows),
+        PHL_ROOM(batch->entropy, batch->entropy_capacity, rows),
+        PHL_ROOM(batch->best, batch->best_capacity, rows),
+        PHL_ROOM(batch->drawn, batch->drawn_capacity, batch->n_drawn),
+    };
+    phl_status status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
     if (status != PHL_OK || rows == 0) {
         return status;
     }

@@ -82,12 +82,14 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
         phl_rng_init(&rng, work->seed, PHL_PURPOSE_SAMPLE, work->model->class_index, 0,
                      work->first_ordinal + t);
         status = phl_session_turn_view(&own->view, work->upward, error);
-        if (status == PHL_OK) {
-            status = phl_grow(&own->states, &own->states_capacity, n, sizeof *own->states, error);
+        if (status != PHL_OK) {
+            return status;
         }
-        if (status == PHL_OK) {
-            status = phl_tree_draw_states(own->view, t, &rng, own->states, &possible, error);
+        status = phl_grow(&own->states, &own->states_capacity, n, sizeof *own->states, error);
+        if (status != PHL_OK) {
+            return status;
         }
+        status = phl_tree_draw_states(own->view, t, &rng, own->states, &possible, error);
         if (status == PHL_OK) {
             PHL_CHECK_BUG(possible, error);
             phl_session_emit_labels(own->view, own->states, &rng, work->labels + work->first[t]);
@@ -127,9 +129,10 @@ static phl_status prepare(struct labels *work, phl_error *error)
 {
     const phl_forest *shapes = work->shapes;
     phl_status status = phl_scores_prepare(work->model->run, shapes, &work->prepared, error);
-    if (status == PHL_OK) {
-        status = phl_forest_count_nodes(shapes, &work->nodes, &work->unknown, error);
+    if (status != PHL_OK) {
+        return status;
     }
+    status = phl_forest_count_nodes(shapes, &work->nodes, &work->unknown, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -510,6 +513,9 @@ phl_status phl_sample(const phl_run *run, phl_source *shapes, const phl_sample_o
 {
     phl_sample_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_sample", error);
+    if (status == PHL_OK) {
+        status = phl_use_check_kind(run, "draw trees", error);
+    }
     if (status != PHL_OK) {
         return status;
     }

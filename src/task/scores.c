@@ -7,6 +7,7 @@
 #include "base/logs.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "task/grammar_scores.h"
 
 /* Subtrees and links times draws: a tenth of a millisecond or so. */
 static const size_t SMALL_WORK = 5000;
@@ -231,26 +232,30 @@ static phl_status score_batch(size_t chunk, size_t begin, size_t end, int worker
     size_t n_roots = prepared->roots.n;
     struct worker *own = &group->worker[worker];
     phl_status status = make_worker(group, job_params(group, begin), own, error);
-    for (size_t job = begin; status == PHL_OK && job < end; job++) {
+    if (status != PHL_OK) {
+        return status;
+    }
+    for (size_t job = begin; job < end; job++) {
         phl_upward_turn(own->upward, job_params(group, job));
         status = phl_upward_norms(own->upward, group->inner_threads, error);
-        if (status == PHL_OK && group->labels != NULL) {
+        if (status != PHL_OK) {
+            return status;
+        }
+        if (group->labels != NULL) {
             start_scores(prepared, own->upward, false, group->labels + job * n_roots);
         }
-        if (status == PHL_OK && group->both != NULL) {
+        if (group->both != NULL) {
             start_scores(prepared, own->upward, true, group->both + job * n_roots);
         }
-        if (status == PHL_OK) {
-            phl_sums_set_labels(own->sums, job - begin, own->upward);
-        }
+        phl_sums_set_labels(own->sums, job - begin, own->upward);
     }
-    if (status == PHL_OK && group->labels != NULL) {
+    if (group->labels != NULL) {
         phl_sums_run(own->sums, false);
         for (size_t job = begin; job < end; job++) {
             add_sums(prepared, own->sums, job - begin, group->labels + job * n_roots);
         }
     }
-    if (status == PHL_OK && group->both != NULL) {
+    if (group->both != NULL) {
         for (size_t job = begin; job < end; job++) {
             phl_sums_add_shape(own->sums, job - begin, job_params(group, job));
         }
@@ -259,7 +264,7 @@ static phl_status score_batch(size_t chunk, size_t begin, size_t end, int worker
             add_sums(prepared, own->sums, job - begin, group->both + job * n_roots);
         }
     }
-    return status;
+    return PHL_OK;
 }
 
 static phl_status score_group(struct group *group, int threads, phl_cancel_fn cancel, void *context,
@@ -296,11 +301,32 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
     return status;
 }
 
+/* A grammar has one figure for labels and shape together; where it is asked for, it stands for
+ * both.
+ */
+static phl_status average_grammars(const phl_prepared *prepared, const phl_model *models,
+                                   size_t n_models, int threads, phl_cancel_fn cancel,
+                                   void *context, double *labels, double *both, phl_error *error)
+{
+    double *out = both != NULL ? both : labels;
+    phl_status status =
+        phl_grammar_scores_make(prepared, models, n_models, both != NULL, PHL_MEAN_PROBABILITY,
+                                threads, cancel, context, out, error);
+    if (status == PHL_OK && both != NULL && labels != NULL) {
+        memcpy(labels, both, n_models * prepared->roots.n * sizeof *labels);
+    }
+    return status;
+}
+
 phl_status phl_scores_average(const phl_prepared *prepared, const phl_model *models,
                               size_t n_models, int threads, phl_cancel_fn cancel, void *context,
                               double *labels, double *both, phl_error *error)
 {
     size_t n_roots = prepared->roots.n, draws = 0;
+    if (models->run->kind == PHL_GRAMMAR) {
+        return average_grammars(prepared, models, n_models, threads, cancel, context, labels, both,
+                                error);
+    }
     for (size_t m = 0; m < n_models; m++) {
         draws += models[m].n_draws;
     }

@@ -225,17 +225,22 @@ static phl_status run_chain(phl_train_task *task, const struct chain *chain,
         if (gibbs->iteration >= schedule->soften) { /* does nothing the second time */
             status = phl_gibbs_soften(gibbs, error);
         }
-        if (status == PHL_OK) {
-            status = run_iteration(task, chain, schedule, &go_on, error);
+        if (status != PHL_OK) {
+            return status;
         }
+        status = run_iteration(task, chain, schedule, &go_on, error);
         if (status == PHL_OK && go_on && gibbs->iteration < schedule->total) {
             status = offer(task, chain, false, error);
         }
     }
-    if (status == PHL_OK) {
-        status = offer(task, chain, true, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    if (status == PHL_OK && task->n_draws == 0) {
+    status = offer(task, chain, true, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    if (task->n_draws == 0) {
         status = keep_draw(task, gibbs, error); /* interrupted early: where the chain is */
     }
     if (status == PHL_OK) {

@@ -26,7 +26,7 @@ from runs import PHLOEM, begin, beside, content, phloem, preloaded, remove, repo
 
 NAME_CALLS = os.path.abspath(sys.argv[2])
 FAST = ["--model", "sp", "--states", "3", "--tolerance", "0", "--checkpoint", "0", "--quiet", "-j", "1"]
-LOST = ("another training is at work", "another program has made this file")
+LOST = ("another training is at work", "another program has created this file")
 
 
 def train(trees, run, seed, iterations, *more):

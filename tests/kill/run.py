@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """tests/kill/run.py PHLOEM SHORT_WRITES KILLS [INEX_KILLS] - trainings killed and resumed.
 
-A tf training with a checkpoint after every iteration gets SIGKILL at a random moment, KILLS times on
-generated trees and INEX_KILLS times on INEX05 (skipped when it is not there).  What it leaves can be
-read; every second time the resumed training is killed as well; resumed to the end, on another number of threads, it has the same classes, draws, tensors and traces
+A tf training with a checkpoint after every iteration gets SIGKILL, KILLS times on generated trees
+and INEX_KILLS times on INEX05 (skipped when it is not there), at random moments spread evenly over
+the training.  What it leaves can be read; every second time the resumed training is killed as well;
+resumed to the end, on another number of threads, it has the same classes, draws, tensors and traces
 (but for seconds) as an undisturbed training.  Of 100 kills or more 9 of 10 go on from an iteration
 above 0, of fewer 7 of 10: the others came while the trees were read.
 Then the ways in which writing fails: a full disk, failing system calls (strace), writes of fewer
@@ -57,7 +58,8 @@ def test_kills(name, inputs, options, kills, folder, chance):
         while not killed:  # the moment is drawn until the program has not ended before
             remove(run)
             began = time.monotonic()
-            killed = kill_after(train, chance.uniform(0.0, seconds))
+            moment = (attempt + chance.uniform(0.0, 1.0)) / kills  # spread evenly over the training
+            killed = kill_after(train, moment * seconds)
             if not killed:
                 ended += 1
                 seconds = min(seconds, time.monotonic() - began)

@@ -34,6 +34,15 @@ SOUND = {
                   'int main(void)\n{\n    seen++;\n    return printf("%d", phl_forest_size());\n}\n',
 }
 
+
+
+def rungs(n):
+    """A function of two lines of head and n rungs."""
+    return ("enum { PHL_OK };\nint x(int status,\n      int y);\nint x(int status,\n      int y)\n{\n"
+            + "    if (status == PHL_OK) {\n        status = y;\n    }\n" * n
+            + "    return status;\n}\n")
+
+
 # name, file, content, what the check says (None: nothing)
 LAYER_CASES = [
     ("a sound project passes", None, None, None),
@@ -84,6 +93,10 @@ HOUSE_CASES = [
      "no function needs 'phl_x'"),
     ("a file of names elsewhere that there is not", "tools/names.txt", "src/forest/x.c phl_x\n",
      "there is no such file"),
+    ("goto", "src/forest/x.c", "int phl_x(void);\nint phl_x(void)\n{\n    goto out;\nout:\n    return 1;\n}\n",
+     "src/forest/x.c:4: goto"),
+    ("seven rungs", "cli/x.c", rungs(7), "cli/x.c: x has 7 rungs"),
+    ("six rungs", "cli/x.c", rungs(6), None),
     ("a note to oneself", "docs/x.md", "TO" "DO: write this\n", "finish it"),
     ("a long file", "src/forest/x.c", "\n" * 901, "901 lines"),
 ]

@@ -409,7 +409,7 @@ static void count_cells(const phl_gibbs *gibbs, uint32_t root, int64_t *count)
     }
     memset(count, 0, WIDE_CELLS * c * sizeof *count);
     for (size_t r = 0; r < gibbs->state_counts->n_portions; r++) {
-        const phl_use_portion *portion = &gibbs->state_counts->portion[r];
+        const phl_portion *portion = &gibbs->state_counts->portion[r];
         if (portion->subtree == root) {
             assert_int_equal(count[portion->cell * c + portion->state], 0); /* no two rows alike */
             count[portion->cell * c + portion->state] = portion->n;
@@ -600,7 +600,7 @@ static void twins_once(void **state)
         must(phl_hidden_states_draw(gibbs, error));
         assert_int_equal(gibbs->state_counts->n_portions, TWINS);
         for (size_t t = 0; t < TWINS; t++) {
-            const phl_use_portion *portion =
+            const phl_portion *portion =
                 &gibbs->state_counts
                      ->portion[phl_state_counts_first(gibbs->state_counts, forest->tree_root[t])];
             outcome[t] = portion->cell * TWIN_STATES + portion->state;

@@ -271,7 +271,7 @@ static void read_key(const real *r, key *k)
     memset(k, 0, sizeof *k);
     k->state = (size_t)state;
     for (size_t i = 0; i < r->counts->n_portions; i++) {
-        const phl_use_portion *portion = &r->counts->portion[i];
+        const phl_portion *portion = &r->counts->portion[i];
         size_t cell = 0, below = r->partitions->size[1];
         for (uint32_t e = 0; e < 2; e++) {
             size_t digit = e == 0 ? portion->cell / below : portion->cell % below;

@@ -242,7 +242,7 @@ static void read_table(const real *r, int64_t table[][MOST_STATES])
     const problem *p = r->p;
     memset(table, 0, MOST_SORTS * sizeof *table);
     for (size_t i = 0; i < r->counts->n_portions; i++) {
-        const phl_use_portion *portion = &r->counts->portion[i];
+        const phl_portion *portion = &r->counts->portion[i];
         uint32_t q = 0;
         size_t g = 0;
         if (portion->subtree == r->subtree[EMPTY]) {

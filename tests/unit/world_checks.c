@@ -114,7 +114,7 @@ static const char *slot_fault(const phl_partitions *partitions, uint32_t e, int6
         below *= partitions->size[l];
     }
     for (size_t r = 0; r < counts->n_portions; r++) {
-        const phl_use_portion *portion = &counts->portion[r];
+        const phl_portion *portion = &counts->portion[r];
         size_t digit = portion->cell / below % partitions->size[e];
         uint32_t pair = PHL_NO_PAIR;
         for (uint64_t k = forest->first_link[portion->subtree];
@@ -153,7 +153,7 @@ static const char *cell_fault(const phl_partitions *partitions, int64_t *cells)
     const phl_state_counts *counts = partitions->counts;
     size_t c = counts->states, live = 0;
     for (size_t r = 0; r < counts->n_portions; r++) {
-        const phl_use_portion *portion = &counts->portion[r];
+        const phl_portion *portion = &counts->portion[r];
         demand(portion->n > 0);
         demand(portion->state < c);
         demand(portion->cell < partitions->n_cells);
