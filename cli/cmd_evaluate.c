@@ -31,6 +31,9 @@ typedef struct validation {
 static int states_of(validation *v)
 {
     size_t n = 0;
+    if (!arguments_given(v->parsed, "states")) {
+        return EXIT_OK;
+    }
     const char *const *items = arguments_list(v->parsed, "states", &n);
     v->states = terminal_allocate(n, sizeof *v->states);
     for (size_t i = 0; i < n; i++) {
@@ -282,8 +285,8 @@ static const cli_option evaluate_rows[] = {
      .letter = 'C',
      .type = OPTION_LIST,
      .argument = "C,C,...",
-     .fallback = "10",
-     .help = "numbers of hidden states to choose from"},
+     .fallback_note = "10, grammar 16",
+     .help = "numbers of hidden states to choose from; grammar: of annotations"},
     OPTION_STRUCTURE_ROW("slots"),
     OPTION_CLASS_PRIOR_ROW,
     OPTION_JSON_ROW("print one JSON object, with every fold"),

@@ -87,7 +87,9 @@ static int score(scoring *s, const cli_arguments *parsed)
         return code;
     }
     phl_score_options_init(&options);
-    options.structure = run_structure(parsed);
+    options.structure =
+        run_structure(parsed) || (phl_run_kind(s->run) == PHL_GRAMMAR &&
+                                  !arguments_given(parsed, "structure")); /* it has both in one */
     options.every_class = true;
     options.bits = s->per_node;
     options.threads = arguments_threads(parsed);

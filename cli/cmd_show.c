@@ -23,6 +23,8 @@ static const char *kind_in_words(phl_kind kind)
         return "factorised, bottom-up";
     case PHL_TD:
         return "top-down";
+    case PHL_GRAMMAR:
+        return "tree grammar with latent annotations: labels and shape";
     }
     return "?";
 }
@@ -38,7 +40,14 @@ static void print_run(const char *path, const phl_run *run)
     snprintf(text, sizeof text, "%s (%s)", phl_kind_name(phl_run_kind(run)),
              kind_in_words(phl_run_kind(run)));
     terminal_fact("model", text);
-    terminal_fact("states", number_grouped(phl_run_states(run), number));
+    bool grammar = phl_run_kind(run) == PHL_GRAMMAR;
+    terminal_fact(grammar ? "annotations" : "states", number_grouped(phl_run_states(run), number));
+    if (grammar && phl_run_meta(run, "temperature")) {
+        snprintf(text, sizeof text, "%.3g (of class posteriors)",
+                 strtod(phl_run_meta(run, "temperature"), NULL));
+        terminal_fact("temperature", text);
+        terminal_fact("classifies by", phl_run_meta(run, "form"));
+    }
     terminal_fact("slots", number_grouped(phl_run_slots(run), number));
     terminal_fact("labels", number_grouped(phl_run_labels(run), number));
     terminal_fact("trees", number_grouped(trees, number));
@@ -93,6 +102,10 @@ static int print_models(const cli_arguments *parsed, const phl_run *run, size_t 
             return code;
         }
         print_heading(run, i, draw);
+        if (phl_run_kind(run) == PHL_GRAMMAR) {
+            show_grammar(run, phl_model_draw(model, draw), top);
+            continue;
+        }
         show_model_sizes(run, model);
         shown_begin(&shown, run, phl_model_draw(model, draw), top);
         show_model_slots(&shown);

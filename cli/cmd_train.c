@@ -81,11 +81,15 @@ static int describe(const cli_arguments *parsed, const phl_forest *forest, const
     training_describe_forest(forest);
     training_describe_means(how, means, sizeof means);
     number_of(phl_forest_classes(forest), "class", "classes", models, sizeof models);
+    bool grammar = how->options.kind == PHL_GRAMMAR, one = how->options.states == 1;
     terminal_message("model %s, %u %s, %s%s; %s", phl_kind_name(how->options.kind),
-                     (unsigned)how->options.states, how->options.states == 1 ? "state" : "states",
+                     (unsigned)how->options.states,
+                     grammar ? one ? "annotation a label" : "annotations a label at most"
+                     : one   ? "state"
+                             : "states",
                      how->options.per_class ? "one model for each of " : "one model for all trees",
                      how->options.per_class ? models : "", means);
-    return note_many_states(parsed, forest, how);
+    return grammar ? EXIT_OK : note_many_states(parsed, forest, how);
 }
 
 /* ---- the command ---- */
@@ -137,7 +141,10 @@ static int run_train(const cli_arguments *parsed)
         code = training_begin(parsed, &line, &how);
     }
     if (code == EXIT_OK) {
-        how.options.states = (uint32_t)arguments_integer(parsed, "states");
+        uint32_t usual = how.options.kind == PHL_GRAMMAR ? 16 : 10;
+        how.options.states = arguments_given(parsed, "states")
+                                 ? (uint32_t)arguments_integer(parsed, "states")
+                                 : usual;
         how.options.per_class = arguments_flag(parsed, "per-class");
         code = forest_read(parsed, &forest, NULL);
     }
@@ -172,8 +179,8 @@ static const cli_option run_rows[] = {
      .argument = "C",
      .least = 1,
      .most = PHL_MOST_STATES,
-     .fallback = "10",
-     .help = "hidden states"},
+     .fallback_note = "10, grammar 16",
+     .help = "hidden states; grammar: annotations of a label at most"},
     {.name = "per-class",
      .letter = 'c',
      .type = OPTION_FLAG,

@@ -60,13 +60,20 @@ bool run_choose_draw(const cli_arguments *parsed, const phl_model *model, size_t
     return false;
 }
 
+static bool is_grammar(const phl_model *model)
+{
+    const phl_draw *draw = phl_model_draw(model, 0);
+    phl_tensor rules;
+    return draw && phl_tensor_find(draw, "rules", 0, &rules);
+}
+
 const char *run_stop_in_words(const phl_model *model)
 {
     switch (phl_model_stop_reason(model)) {
     case PHL_STOP_TOLERANCE:
         return "a gain below --tolerance";
     case PHL_STOP_ITERATIONS:
-        return "the limit of --iterations";
+        return is_grammar(model) ? "no gain on the trees held out" : "the limit of --iterations";
     case PHL_STOP_INTERRUPTED:
         return "an interruption";
     }

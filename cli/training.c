@@ -18,11 +18,11 @@ static const cli_option training_rows[] = {
      .letter = 'm',
      .type = OPTION_CHOICE,
      .argument = "MODEL",
-     .choices = "tf|sp|full|td",
+     .choices = "tf|sp|full|td|grammar",
      .fallback = "tf",
      .help = "tf: factorised, bottom-up, learns which child positions matter; sp: switching "
              "parent, bottom-up; full: a table over all joint states of the children; td: "
-             "top-down"},
+             "top-down; grammar: labels and shape together, by rules between annotated labels"},
     {.name = "learner",
      .type = OPTION_CHOICE,
      .argument = "LEARNER",
@@ -36,16 +36,16 @@ static const cli_option training_rows[] = {
      .argument = "N",
      .least = 1,
      .most = PHL_MOST_ITERATIONS,
-     .fallback_note = "em 100, gibbs 200",
-     .help = "number of iterations: em the greatest number, gibbs including the "
-             "warm-up"},
+     .fallback_note = "em 100, gibbs 200, grammar 15",
+     .help = "number of iterations: em the greatest number, gibbs including the warm-up, grammar "
+             "in each stage"},
     {.name = "restarts",
      .type = OPTION_INTEGER,
      .argument = "N",
      .least = 1,
      .most = PHL_MOST_RESTARTS,
-     .fallback = "1",
-     .help = "em: random starts, of which the best is kept"},
+     .fallback_note = "1, grammar 4",
+     .help = "em: random starts, of which the best is kept; grammar: all are, and averaged"},
     {.name = "tolerance",
      .type = OPTION_REAL,
      .argument = "X",
@@ -115,6 +115,16 @@ int training_begin(const cli_arguments *parsed, void *context, training *how)
         return usage_error(parsed->command, "option --partition is for --model tf, not for %s",
                            phl_kind_name(o->kind));
     }
+    static const char *const not_for_grammars[] = {"smoothing", "tolerance"};
+    for (size_t i = 0; o->kind == PHL_GRAMMAR && i < 2; i++) {
+        if (arguments_given(parsed, not_for_grammars[i])) {
+            return usage_error(
+                parsed->command,
+                "option --%s is not for --model grammar, which chooses that by trees "
+                "held out",
+                not_for_grammars[i]);
+        }
+    }
     if (partition && !(how->partition = read_text(partition))) {
         return EXIT_SYSTEM;
     }
@@ -129,7 +139,9 @@ int training_begin(const cli_arguments *parsed, void *context, training *how)
         o->learner = strcmp(arguments_choice(parsed, "learner"), "em") == 0 ? PHL_LEARNER_EM
                                                                             : PHL_LEARNER_GIBBS;
     }
-    o->restarts = (size_t)arguments_integer(parsed, "restarts");
+    if (arguments_given(parsed, "restarts")) {
+        o->restarts = (size_t)arguments_integer(parsed, "restarts");
+    }
     o->tolerance = arguments_real(parsed, "tolerance");
     o->smoothing = arguments_real(parsed, "smoothing");
     o->memory_limit = arguments_size(parsed, "memory-limit");

@@ -502,7 +502,8 @@ typedef enum phl_kind {
     PHL_SP = 1, /* switching parent */
     PHL_FULL,   /* table over all joint configurations of children */
     PHL_TF,     /* Tucker-factorised transition */
-    PHL_TD      /* top-down */
+    PHL_TD,     /* top-down */
+    PHL_GRAMMAR /* tree grammar with latent annotations: labels and shape in one model */
 } phl_kind;
 
 PHL_API const char *phl_kind_name(phl_kind kind);

@@ -24,6 +24,9 @@ void show_model_sizes(const phl_run *run, const phl_model *model);
 void show_model_partition(const shown_draw *shown);
 void show_model_states(const shown_draw *shown);
 
+/* A draw of a grammar: the `top` most frequent labels and what their annotations stand for. */
+void show_grammar(const phl_run *run, const phl_draw *draw, size_t top);
+
 /* ---- numbers (shown.c) ---- */
 
 /* Element of a tensor with so many axes. */

@@ -262,7 +262,25 @@ void phl_params_free(phl_params *params)
     phl_free(params->root);
     phl_free(params->core);
     phl_free(params->shape);
+    phl_grammar_part_free(params->grammar);
     phl_free(params);
+}
+
+phl_status phl_params_of_grammar(phl_grammar_part *part, uint32_t states, uint32_t slots,
+                                 phl_params **params, phl_error *error)
+{
+    phl_params *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        phl_grammar_part_free(part);
+        return PHL_ERR_MEMORY;
+    }
+    made->kind = PHL_GRAMMAR;
+    made->states = states;
+    made->slots = slots;
+    made->labels = part->labels;
+    made->grammar = part;
+    *params = made;
+    return PHL_OK;
 }
 
 phl_status phl_params_clone_empty(const phl_params *params, phl_params **empty, phl_error *error)

@@ -1,6 +1,6 @@
 /* params.h - the parameters of one model: what one draw (Gibbs) or one fit (EM) consists of.
  *
- * One struct serves the four models (docs/maths.md); arrays a model does not have are NULL.  The
+ * One struct serves all models (docs/maths.md); arrays a model does not have are NULL.  The
  * same struct, zeroed, holds expected counts: a table's counts lie where its probabilities lie.
  *
  * C states, L slots, M labels, child values q = 0 .. C where q = C is the empty slot (bottom).
@@ -10,6 +10,7 @@
 #define PHL_MODEL_PARAMS_H
 
 #include "base/error.h"
+#include "grammar/grammar_part.h"
 
 /* Active slots of a model: every one at least doubles the core, so more cannot be. */
 #define PHL_MAX_AXES PHL_MOST_ACTIVE
@@ -46,6 +47,8 @@ typedef struct phl_params {
 
     double root_kind[2]; /* leaf, internal */
     double *shape;       /* [L][3] absent, leaf, internal */
+
+    phl_grammar_part *grammar; /* grammar: all there is; else NULL */
 } phl_params;
 
 /* Sizes and, for tf, the active slots; tables are allocated and zeroed.  `axes` (n_axes of them,
@@ -56,6 +59,10 @@ phl_status phl_params_create(phl_kind kind, uint32_t states, uint32_t slots, uin
                              const phl_axis *axes, uint32_t n_axes, uint64_t memory_limit,
                              phl_params **params, phl_error *error);
 void phl_params_free(phl_params *params);
+
+/* Of kind grammar.  Takes over the part, on failure too. */
+phl_status phl_params_of_grammar(phl_grammar_part *part, uint32_t states, uint32_t slots,
+                                 phl_params **params, phl_error *error);
 
 /* Other active slots for tf: axes (copied) and the core, zeroed, are made anew; the other tables
  * stay. On failure params are as before. */

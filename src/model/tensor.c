@@ -53,9 +53,30 @@ static phl_tensor axis_of(const phl_params *params, const phl_axis *axis)
     return tensor;
 }
 
+/* A grammar: annotations of each symbol, rules, their counts, scores of the trees held out. */
+static bool grammar_tensor(const phl_grammar_part *part, size_t i, phl_tensor *tensor)
+{
+    size_t symbols = (size_t)part->labels + PHL_SYMBOLS, rules = part->rules.rules.n;
+    const phl_tensor all[] = {
+        dense("numbers", PHL_FLOAT64, part->numbers, (const size_t[]){PHL_PART_NUMBERS}, 1),
+        dense("annotations", PHL_INT32, part->sizes, &symbols, 1),
+        dense("rules", PHL_INT32, part->rules.rules.items, (const size_t[]){rules, 3}, 2),
+        dense("counts", PHL_FLOAT64, part->counts->n, &part->counts->blocks.first[rules], 1),
+        dense("held_out", PHL_FLOAT64, part->held, &part->n_held, 1),
+    };
+    if (i >= sizeof all / sizeof *all) {
+        return false;
+    }
+    *tensor = all[i];
+    return true;
+}
+
 /* In the order of `show --json`: active slots stand before the core that they shape. */
 bool phl_tensor_of(const phl_params *params, size_t i, phl_tensor *tensor)
 {
+    if (params->kind == PHL_GRAMMAR) {
+        return grammar_tensor(params->grammar, i, tensor);
+    }
     size_t c = params->states, l = params->slots, rows = params->kind == PHL_TD ? c : c + 1;
     const phl_tensor before[] = {
         dense("prior", PHL_FLOAT64, params->prior, (const size_t[]){l, c}, 2),

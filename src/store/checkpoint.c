@@ -30,9 +30,12 @@ static phl_status write_flat(const phl_database *database, sqlite3_stmt *insert,
 phl_status phl_checkpoint_write(const phl_database *database, sqlite3_stmt *insert, int64_t owner,
                                 const phl_train_task_state *state, phl_error *error)
 {
-    uint64_t counts[COUNTS] = {state->iteration, state->kept, state->params->soft};
+    bool bare = state->params == NULL; /* all there is to know is what was kept */
+    uint64_t counts[COUNTS] = {state->iteration, state->kept, !bare && state->params->soft};
     double reals[REALS] = {state->alpha, state->alpha0, state->previous};
-    phl_status status = phl_draw_store_write(database, insert, owner, state->params, error);
+    (void)sqlite3_bind_int64(insert, 8, owner);
+    phl_status status =
+        bare ? PHL_OK : phl_draw_store_write(database, insert, owner, state->params, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -111,7 +114,7 @@ phl_status phl_checkpoint_read(const phl_database *database, const phl_array_dir
     if (status == PHL_OK) {
         status = read_flat(database, directory, owner, "reals", PHL_FLOAT64, reals, REALS, error);
     }
-    if (status == PHL_OK) {
+    if (status == PHL_OK && kind->kind != PHL_GRAMMAR) {
         phl_draw_kind sizes = *kind;
         sizes.soft = counts[COUNT_SOFT] != 0;
         status = phl_draw_store_read(database, directory, owner, &sizes, &made->params, error);

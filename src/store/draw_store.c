@@ -243,6 +243,9 @@ phl_status phl_draw_store_read(const phl_database *database, const phl_array_dir
                                int64_t model, const phl_draw_kind *kind, phl_params **params,
                                phl_error *error)
 {
+    if (kind->kind == PHL_GRAMMAR) {
+        return phl_grammar_store_read(database, directory, model, kind, params, error);
+    }
     size_t count = 0;
     const phl_entry *first = phl_array_directory_owner(directory, model, &count);
     phl_axis *axes = NULL;

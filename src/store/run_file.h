@@ -28,7 +28,7 @@ bool phl_run_write_is_reserved(const char *key);
 /* Everything into empty tables, with digests; `forest` may be NULL. */
 phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_forest *forest,
                          phl_error *error);
-/* Classes, draws and traces anew, in the order of the run, with digests; the rest stays. */
+/* Facts, classes, draws and traces anew, in the order of the run, with digests; the rest stays. */
 phl_status phl_run_write_again(phl_database *database, const phl_run *run, phl_error *error);
 /* A row of the table model and its tensors, through PHL_INSERT_MODEL and PHL_INSERT_TENSOR. */
 phl_status phl_run_write_model(const phl_database *database, sqlite3_stmt *insert,
@@ -65,6 +65,10 @@ typedef struct phl_draw_kind {
 phl_status phl_draw_store_read(const phl_database *database, const phl_array_directory *directory,
                                int64_t model, const phl_draw_kind *kind, phl_params **params,
                                phl_error *error);
+/* The same for kind grammar: grammar_store.c. */
+phl_status phl_grammar_store_read(const phl_database *database,
+                                  const phl_array_directory *directory, int64_t model,
+                                  const phl_draw_kind *kind, phl_params **params, phl_error *error);
 
 /* ---- The forest: forest_store.c -------------------------------------------------------------- */
 

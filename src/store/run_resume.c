@@ -60,6 +60,10 @@ static phl_status extend(struct resumption *r, size_t iterations, phl_error *err
     if (iterations == 0 || iterations == options.iterations) {
         return PHL_OK;
     }
+    if (known->kind == PHL_GRAMMAR) {
+        return phl_raise_at(error, PHL_ERR_ARGUMENT, position, "train anew",
+                            "a model of kind grammar ends by itself: there is nothing to extend");
+    }
     if (iterations < options.iterations) {
         return phl_raise_at(error, PHL_ERR_ARGUMENT, position, "ask for more than that",
                             "the run is meant for %zu iterations, which cannot become %zu",

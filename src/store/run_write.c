@@ -73,8 +73,8 @@ static phl_status write_meta(const phl_database *database, const phl_run *run, p
         {PHL_KEY_SLOTS, slots},
         {PHL_KEY_PER_CLASS, run->per_class ? "1" : "0"},
     };
-    phl_status status =
-        phl_statement_prepare(database, "INSERT INTO meta VALUES (?1, ?2)", &insert, error);
+    phl_status status = phl_statement_prepare(
+        database, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)", &insert, error);
     for (size_t i = 0; status == PHL_OK && i < sizeof facts / sizeof *facts; i++) {
         status = write_fact(database, insert, facts[i][0], facts[i][1], error);
     }
@@ -222,6 +222,9 @@ phl_status phl_run_write_again(phl_database *database, const phl_run *run, phl_e
                              "DELETE FROM trace; DELETE FROM tensor; DELETE FROM model; "
                              "DELETE FROM class",
                              error);
+    if (status == PHL_OK) { /* facts that are known at the end only */
+        status = write_meta(database, run, error);
+    }
     if (status != PHL_OK) {
         return status;
     }

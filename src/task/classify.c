@@ -9,7 +9,7 @@
 #include "base/numeric.h"
 #include "base/options.h"
 #include "task/classify.h"
-#include "task/scores.h"
+#include "task/grammar_scores.h"
 #include "task/use.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -79,6 +79,7 @@ struct classifying {
     phl_classify_fn each;           /* may be NULL */
     double *log_prior;              /* [K] */
     double *posterior, *likelihood; /* [K] of one tree */
+    double temperature;             /* of the posterior */
     phl_measures *measures;         /* NULL: not wanted */
 };
 
@@ -99,7 +100,7 @@ static phl_classified_tree find_posterior(const struct classifying *work)
     size_t n = work->use.run->n_models, best = 0;
     double *row = work->posterior;
     for (size_t k = 0; k < n; k++) {
-        row[k] = work->log_prior[k] + work->likelihood[k];
+        row[k] = work->log_prior[k] + work->likelihood[k] / work->temperature;
     }
     bool possible = !isinf(phl_log_normalise(row, n));
     if (!possible) {
@@ -147,8 +148,11 @@ static phl_status classify_block(struct classifying *work, phl_error *error)
         scores = phl_alloc(n * prepared.roots.n, sizeof *scores, error);
         status = scores == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
-    if (status == PHL_OK) {
-        bool structure = work->options->structure;
+    bool structure = work->options->structure;
+    if (status == PHL_OK && use->run->kind == PHL_GRAMMAR) {
+        status = phl_grammar_scores_make(&prepared, use->run->models, n, structure, PHL_MEAN_LOG,
+                                         use->threads, use->cancel, use->context, scores, error);
+    } else if (status == PHL_OK) {
         status = phl_scores_average(&prepared, use->run->models, n, use->threads, use->cancel,
                                     use->context, structure ? NULL : scores,
                                     structure ? scores : NULL, error);
@@ -187,7 +191,10 @@ static phl_status classify(const phl_run *run, phl_source *source,
                            const phl_classify_options *options, phl_classify_fn each,
                            phl_measures *measures, bool tell_unseen, phl_error *error)
 {
-    struct classifying work = {.options = options, .each = each, .measures = measures};
+    struct classifying work = {.options = options,
+                               .each = each,
+                               .measures = measures,
+                               .temperature = phl_grammar_scores_temperature(run)};
     phl_status status = phl_use_begin(&work.use, run, source, NULL, NULL, options->threads,
                                       options->report, options->cancel, options->context, error);
     work.use.count_unseen = work.use.count_unseen && tell_unseen;

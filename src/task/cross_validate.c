@@ -458,6 +458,9 @@ phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_optio
     if (status == PHL_OK) {
         status = phl_train_options_take(own.train, &work.train, error);
         work.train.per_class = work.train.per_class || own.train == NULL;
+        phl_train_options resolved = work.train;
+        phl_train_options_resolve(&resolved);
+        work.train.states = resolved.states;
     }
     if (status == PHL_OK) {
         status = check(forest, &work, error);

@@ -233,6 +233,9 @@ phl_status phl_decode(const phl_run *run, phl_source *source, const phl_decode_o
 {
     phl_decode_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_decode", error);
+    if (status == PHL_OK) {
+        status = phl_use_check_kind(run, "decode states", error);
+    }
     if (status != PHL_OK) {
         return status;
     }

@@ -76,7 +76,8 @@ static phl_status diagnose_class(const phl_model *model, const phl_plan *plan, b
     phl_status status = phl_diagnose_chains(model, plan, rows, made, error);
     if (status == PHL_OK) {
         status = plan->gibbs ? phl_findings_gibbs(model, plan, allow_few, made, error)
-                             : phl_findings_em(model, rows, made, error);
+                 : model->run->kind == PHL_GRAMMAR ? phl_findings_grammar(model, made, error)
+                                                   : phl_findings_em(model, rows, made, error);
     }
     return status;
 }

@@ -35,5 +35,7 @@ phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool
                               phl_class_diagnosis *made, phl_error *error);
 phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
                            phl_class_diagnosis *made, phl_error *error);
+phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made,
+                                phl_error *error);
 
 #endif

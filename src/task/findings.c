@@ -405,3 +405,56 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
     }
     return status;
 }
+
+/* ---- grammars ---- */
+
+/* Was the last split a gain on the trees held out? */
+static phl_status judge_split(const phl_draw *draw, phl_class_diagnosis *made, phl_error *error)
+{
+    const double *numbers = draw->params->grammar->numbers;
+    double gain = numbers[PHL_PART_HELD_OUT] - numbers[PHL_PART_BEFORE];
+    phl_text text = {0};
+    phl_status status =
+        numbers[PHL_PART_STAGE] == 0.0
+            ? phl_text_append_format(&text, error,
+                                     "start %zu: no split of labels gained on the trees held out",
+                                     draw->chain)
+            : phl_text_append_format(&text, error,
+                                     "start %zu: split %.0f was the last to gain on the trees held "
+                                     "out, %.3g nats a tree over the one before",
+                                     draw->chain, numbers[PHL_PART_STAGE], gain);
+    return add_finding(made, false, &text, status, NULL, error);
+}
+
+/* Do starts agree on the trees held out? */
+static phl_status compare_starts(phl_class_diagnosis *made, phl_error *error)
+{
+    const phl_chain_diagnosis *best = &made->chains[0], *worst = best;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        const phl_chain_diagnosis *chain = &made->chains[c];
+        best = chain->log_joint > best->log_joint ? chain : best;
+        worst = chain->log_joint < worst->log_joint ? chain : worst;
+    }
+    if (made->n_chains == 1) {
+        return say(made, false, "there was one start only: the mean of several predicts better",
+                   "train with " PHL_OPTION_TO("train.restarts", "4"), error);
+    }
+    made->spread = best->log_joint - worst->log_joint;
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error, "%zu starts, whose figures on the trees held out differ by %.3g nats a tree",
+        made->n_chains, made->spread);
+    return add_finding(made, false, &text, status, NULL, error);
+}
+
+phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made, phl_error *error)
+{
+    if (made->n_chains == 0) {
+        return find_nothing(model, made, error);
+    }
+    phl_status status = compare_starts(made, error);
+    for (size_t d = 0; status == PHL_OK && d < model->n_draws; d++) {
+        status = judge_split(&model->draws[d], made, error);
+    }
+    return status == PHL_OK ? note_interruption(model, made, error) : status;
+}

@@ -513,6 +513,9 @@ phl_status phl_sample(const phl_run *run, phl_source *shapes, const phl_sample_o
 {
     phl_sample_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_sample", error);
+    if (status == PHL_OK) {
+        status = phl_use_check_kind(run, "draw trees", error);
+    }
     if (status != PHL_OK) {
         return status;
     }

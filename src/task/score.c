@@ -244,6 +244,9 @@ phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_opt
 {
     phl_score_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_score", error);
+    if (status == PHL_OK && (own.bits || own.predictive)) {
+        status = phl_use_check_kind(run, "score single nodes", error);
+    }
     if (status != PHL_OK) {
         return status;
     }

@@ -7,6 +7,7 @@
 #include "base/logs.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "task/grammar_scores.h"
 
 /* Subtrees and links times draws: a tenth of a millisecond or so. */
 static const size_t SMALL_WORK = 5000;
@@ -296,11 +297,32 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
     return status;
 }
 
+/* A grammar has one figure for labels and shape together; where it is asked for, it stands for
+ * both.
+ */
+static phl_status average_grammars(const phl_prepared *prepared, const phl_model *models,
+                                   size_t n_models, int threads, phl_cancel_fn cancel,
+                                   void *context, double *labels, double *both, phl_error *error)
+{
+    double *out = both != NULL ? both : labels;
+    phl_status status =
+        phl_grammar_scores_make(prepared, models, n_models, both != NULL, PHL_MEAN_PROBABILITY,
+                                threads, cancel, context, out, error);
+    if (status == PHL_OK && both != NULL && labels != NULL) {
+        memcpy(labels, both, n_models * prepared->roots.n * sizeof *labels);
+    }
+    return status;
+}
+
 phl_status phl_scores_average(const phl_prepared *prepared, const phl_model *models,
                               size_t n_models, int threads, phl_cancel_fn cancel, void *context,
                               double *labels, double *both, phl_error *error)
 {
     size_t n_roots = prepared->roots.n, draws = 0;
+    if (models->run->kind == PHL_GRAMMAR) {
+        return average_grammars(prepared, models, n_models, threads, cancel, context, labels, both,
+                                error);
+    }
     for (size_t m = 0; m < n_models; m++) {
         draws += models[m].n_draws;
     }

@@ -42,6 +42,15 @@ phl_status phl_use_begin(phl_use *use, const phl_run *run, phl_source *source,
     return status;
 }
 
+phl_status phl_use_check_kind(const phl_run *run, const char *task, phl_error *error)
+{
+    return run->kind != PHL_GRAMMAR
+               ? PHL_OK
+               : phl_raise(error, PHL_ERR_ARGUMENT,
+                           "train a model of another kind with " PHL_OPTION("train.kind"),
+                           "a model of kind grammar cannot %s yet", task);
+}
+
 phl_status phl_use_check_cancel(const phl_use *use, phl_error *error)
 {
     return use->cancel != NULL && use->cancel(use->context)

@@ -108,6 +108,9 @@ static phl_status run_chunk(size_t chunk, size_t begin, size_t end, int worker, 
 
 static phl_status run_tasks(phl_training *training, phl_error *error)
 {
+    if (training->options.kind == PHL_GRAMMAR) {
+        return phl_train_grammar_run(training, error);
+    }
     int threads = training->options.threads;
     size_t n = training->n_classes * training->n_chains;
     if (n == 1) { /* the threads work inside the one task */
@@ -229,7 +232,8 @@ static phl_status collect_class(phl_training *training, size_t number, phl_error
 {
     phl_train_task *tasks = training->tasks + number * training->n_chains;
     phl_model *model = &training->run->models[number];
-    bool em = training->options.learner == PHL_LEARNER_EM;
+    bool em = training->options.learner == PHL_LEARNER_EM &&
+              training->options.kind != PHL_GRAMMAR; /* which keeps every start */
     phl_train_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
     phl_status status = PHL_OK;
     bool all_done = true;
@@ -329,7 +333,9 @@ static phl_status prepare(phl_training *training, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    status = phl_train_memory_reckon(training, error);
+    if (options->kind != PHL_GRAMMAR) {
+        status = phl_train_memory_reckon(training, error);
+    }
     if (status != PHL_OK) {
         return status;
     }
@@ -393,8 +399,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
         return status;
     }
     if (options->partition != NULL) {
-        status = phl_partition_json_parse(options->partition, options->states, forest->max_slot,
-                                          &axes, &n_axes, error);
+        status = phl_partition_json_parse(options->partition, training.options.states,
+                                          forest->max_slot, &axes, &n_axes, error);
     }
     if (status != PHL_OK) {
         return status;
@@ -412,6 +418,9 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
     }
     for (size_t i = 0; status == PHL_OK && i < training.n_classes; i++) {
         status = collect_class(&training, i, error);
+    }
+    if (status == PHL_OK && training.options.kind == PHL_GRAMMAR) {
+        status = phl_train_grammar_finish(&training, error);
     }
     release(&training);
     phl_partition_json_free(axes, n_axes);

@@ -10,10 +10,10 @@
 static const phl_train_options defaults = {
     .size = sizeof(phl_train_options),
     .kind = PHL_TF,
-    .states = 10,
+    .states = (uint32_t)PHL_DEFAULT,
     .seed = 42,
     .iterations = PHL_DEFAULT,
-    .restarts = 1,
+    .restarts = PHL_DEFAULT,
     .tolerance = 1e-6,
     .smoothing = 0.01,
     .warmup = PHL_DEFAULT,
@@ -53,6 +53,15 @@ void phl_train_options_resolve(phl_train_options *options)
 {
     if (options->learner == PHL_LEARNER_AUTO) {
         options->learner = options->kind == PHL_TF ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM;
+    }
+    if (options->states == (uint32_t)PHL_DEFAULT) {
+        options->states = options->kind == PHL_GRAMMAR ? 16 : 10;
+    }
+    if (options->restarts == PHL_DEFAULT) {
+        options->restarts = options->kind == PHL_GRAMMAR ? 4 : 1;
+    }
+    if (options->iterations == PHL_DEFAULT && options->kind == PHL_GRAMMAR) {
+        options->iterations = 15;
     }
     if (options->iterations == PHL_DEFAULT) {
         options->iterations = options->learner == PHL_LEARNER_EM ? 100 : 200;
@@ -174,7 +183,7 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
 
 phl_status phl_train_options_check(const phl_train_options *options, phl_error *error)
 {
-    if (options->kind < PHL_SP || options->kind > PHL_TD) {
+    if (options->kind < PHL_SP || options->kind > PHL_GRAMMAR) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "no such kind of model: %d",
                          (int)options->kind);
     }

@@ -127,6 +127,11 @@ void phl_train_task_note(const phl_train_task *task, const phl_error *note);
 phl_status phl_train_em_run(phl_train_task *task, phl_error *error);
 phl_status phl_train_gibbs_run(phl_train_task *task, phl_error *error);
 
+/* All tasks of a grammar: a start learns the classes together (train_grammar.c). */
+phl_status phl_train_grammar_run(phl_training *training, phl_error *error);
+/* Everything is in the run: the temperature of its class posterior. */
+phl_status phl_train_grammar_finish(const phl_training *training, phl_error *error);
+
 /* The run is made: refuse a training whose tables would take more than the memory limit, or, where
  * that is not the caller's own, much more for slots that never occur than for those that do
  * (train_memory.c). */

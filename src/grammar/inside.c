@@ -1,0 +1,319 @@
+/* inside.c - the probability of every list, and expected counts of rules; see inside.h. */
+#include "grammar/inside.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clones.h"
+#include "base/lanes.h"
+#include "base/memory.h"
+
+size_t phl_inside_states(const phl_inside *inside, uint32_t symbol)
+{
+    return symbol == PHL_SYMBOL_HIDDEN ? inside->hidden_state[inside->lists->rules.labels + 1]
+                                       : inside->table->sizes[symbol];
+}
+
+static phl_status prepare(phl_inside *inside, phl_error *error)
+{
+    const phl_lists *lists = inside->lists;
+    const uint32_t *sizes = inside->table->sizes;
+    size_t labels = lists->rules.labels, at = 0;
+    inside->hidden_state = phl_alloc(labels + 2, sizeof *inside->hidden_state, error);
+    inside->first = phl_alloc(lists->n + 1, sizeof *inside->first, error);
+    inside->log_scale = phl_alloc(lists->n, sizeof *inside->log_scale, error);
+    inside->norm = phl_alloc(lists->n, sizeof *inside->norm, error);
+    if (inside->hidden_state == NULL || inside->first == NULL || inside->log_scale == NULL ||
+        inside->norm == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    inside->most = 1;
+    for (size_t x = 0; x <= labels; x++) {
+        inside->hidden_state[x] = at;
+        at += sizes[x];
+        inside->most = sizes[x] > inside->most ? sizes[x] : inside->most;
+    }
+    inside->hidden_state[labels + 1] = at;
+    at = 0;
+    for (size_t i = 0; i < lists->n; i++) {
+        inside->first[i] = at;
+        at += phl_inside_states(inside, lists->items[i].parent) *
+              phl_inside_states(inside, lists->items[i].left);
+    }
+    inside->first[lists->n] = at;
+    inside->value = phl_alloc(at, sizeof *inside->value, error);
+    inside->room = phl_alloc(2 * (size_t)inside->most, sizeof *inside->room, error);
+    return inside->value == NULL || inside->room == NULL ? PHL_ERR_MEMORY : PHL_OK;
+}
+
+phl_status phl_inside_create(const phl_lists *lists, const phl_rule_table *table,
+                             phl_inside **inside, phl_error *error)
+{
+    phl_inside *made = phl_alloc_zero(1, sizeof *made, error);
+    if (made == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    made->lists = lists;
+    made->table = table;
+    phl_status status = prepare(made, error);
+    if (status != PHL_OK) {
+        phl_inside_free(made);
+        return status;
+    }
+    *inside = made;
+    return PHL_OK;
+}
+
+void phl_inside_free(phl_inside *inside)
+{
+    if (inside != NULL) {
+        phl_free(inside->hidden_state);
+        phl_free(inside->first);
+        phl_free(inside->value);
+        phl_free(inside->log_scale);
+        phl_free(inside->norm);
+        phl_free(inside->room);
+        phl_free(inside->outside);
+        phl_free(inside);
+    }
+}
+
+/* One rule within a list: where its numbers lie. */
+struct step {
+    const double *p;               /* [parents][lefts][states] */
+    size_t rule;                   /* its number */
+    size_t parents, lefts, states; /* annotations */
+    size_t value, value_stride;    /* its part of the list's value */
+    size_t below;                  /* of the symbol's states, in the value of `below` */
+    size_t next, next_stride; /* in the value of `next`; stride 0: it does not see the parent */
+};
+
+/* Goes through the rules that a list's symbols, hidden or not, may stand for. */
+struct steps {
+    const phl_inside *inside;
+    const phl_list *list;
+    const uint32_t *rule;
+    uint32_t a, b, c;     /* first labels */
+    uint32_t na, nb, nc;  /* and how many */
+    size_t lefts, states; /* of the whole list */
+    uint64_t i;
+};
+
+static struct steps begin_steps(const phl_inside *inside, size_t number)
+{
+    const phl_lists *lists = inside->lists;
+    const phl_list *list = &lists->items[number];
+    return (struct steps){
+        .inside = inside,
+        .list = list,
+        .rule = lists->rule_of + lists->pattern_rule[lists->pattern[number]],
+        .a = phl_lists_first_label(list->parent),
+        .b = phl_lists_first_label(list->left),
+        .c = phl_lists_first_label(list->symbol),
+        .na = phl_lists_count_labels(lists, list->parent),
+        .nb = phl_lists_count_labels(lists, list->left),
+        .nc = phl_lists_count_labels(lists, list->symbol),
+        .lefts = phl_inside_states(inside, list->left),
+        .states = phl_inside_states(inside, list->symbol),
+    };
+}
+
+/* Where the states of label number i of a symbol's begin. */
+static size_t state_of(const phl_inside *inside, uint32_t symbol, uint32_t i)
+{
+    return symbol == PHL_SYMBOL_HIDDEN ? inside->hidden_state[i] : 0;
+}
+
+static bool next_step(struct steps *steps, struct step *step)
+{
+    const phl_inside *inside = steps->inside;
+    const phl_rule_table *table = inside->table;
+    const phl_list *list = steps->list;
+    uint64_t i = steps->i++;
+    if (i >= (uint64_t)steps->na * steps->nb * steps->nc) {
+        return false;
+    }
+    uint32_t a = (uint32_t)(i / ((uint64_t)steps->nb * steps->nc));
+    uint32_t b = (uint32_t)(i / steps->nc % steps->nb), c = (uint32_t)(i % steps->nc);
+    size_t parent = state_of(inside, list->parent, a), left = state_of(inside, list->left, b);
+    step->rule = steps->rule[i];
+    step->p = table->p + table->blocks.first[step->rule];
+    step->parents = table->sizes[steps->a + a];
+    step->lefts = table->sizes[steps->b + b];
+    step->states = table->sizes[steps->c + c];
+    step->value = parent * steps->lefts + left;
+    step->value_stride = steps->lefts;
+    step->below = state_of(inside, list->symbol, c);
+    bool sees = list->next != PHL_NO_LIST && inside->lists->pair;
+    step->next_stride = sees ? steps->states : 0;
+    step->next = (sees ? parent * steps->states : 0) + step->below;
+    return true;
+}
+
+/* below(k) next(i, k): what follows the symbol's state given the parent's. */
+static void follow(const struct step *step, const double *below, const double *next, size_t i,
+                   double *out)
+{
+    const double *b = below == NULL ? NULL : below + step->below;
+    const double *n = next == NULL ? NULL : next + step->next + i * step->next_stride;
+    for (size_t k = 0; k < step->states; k++) {
+        out[k] = (b == NULL ? 1.0 : b[k]) * (n == NULL ? 1.0 : n[k]);
+    }
+}
+
+static const double *value_of(const phl_inside *inside, uint32_t list)
+{
+    return list == PHL_NO_LIST ? NULL : inside->value + inside->first[list];
+}
+
+/* out(j) += sum over k of p(j, k) after(k). */
+PHL_CLONES
+static void add_products(const double *p, const double *after, size_t rows, size_t n, double *out)
+{
+    size_t whole = n - n % PHL_LANES;
+    for (size_t j = 0; j < rows; j++, p += n) {
+        phl_lanes lanes = {0.0, 0.0, 0.0, 0.0};
+        for (size_t k = 0; k < whole; k += PHL_LANES) {
+            lanes += phl_lanes_at(p + k) * phl_lanes_at(after + k);
+        }
+        double sum = phl_lanes_sum(lanes);
+        for (size_t k = whole; k < n; k++) {
+            sum += p[k] * after[k];
+        }
+        out[j] += sum;
+    }
+}
+
+static void run_list(phl_inside *inside, size_t number)
+{
+    const phl_list *list = &inside->lists->items[number];
+    const double *below = value_of(inside, list->below), *next = value_of(inside, list->next);
+    size_t count = inside->first[number + 1] - inside->first[number];
+    double *value = inside->value + inside->first[number], *after = inside->room, most = 0.0;
+    struct steps steps = begin_steps(inside, number);
+    struct step step;
+    memset(value, 0, count * sizeof *value);
+    while (next_step(&steps, &step)) {
+        const double *p = step.p;
+        for (size_t i = 0; i < step.parents; i++) {
+            double *row = value + step.value + i * step.value_stride;
+            follow(&step, below, next, i, after);
+            if (step.lefts == 1 && step.states == 1) {
+                row[0] += p[0] * after[0];
+            } else {
+                add_products(p, after, step.lefts, step.states, row);
+            }
+            p += step.lefts * step.states;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        most = value[i] > most ? value[i] : most;
+    }
+    for (size_t i = 0; most > 0.0 && i < count; i++) {
+        value[i] /= most;
+    }
+    inside->norm[number] = most;
+    inside->log_scale[number] =
+        log(most) + (list->below == PHL_NO_LIST ? 0.0 : inside->log_scale[list->below]) +
+        (list->next == PHL_NO_LIST ? 0.0 : inside->log_scale[list->next]);
+}
+
+void phl_inside_run(phl_inside *inside)
+{
+    for (size_t i = 0; i < inside->lists->n; i++) {
+        run_list(inside, i);
+    }
+}
+
+double phl_inside_tree(const phl_inside *inside, size_t tree)
+{
+    return inside->log_scale[inside->lists->root[tree]];
+}
+
+/* What weight(j) brings to each p(j, k): summed over j, and as counts. */
+PHL_CLONES
+static void add_flows(const double *restrict p, const double *restrict after,
+                      const double *restrict weight, double scale, size_t rows, size_t n,
+                      double *restrict sum, double *restrict count)
+{
+    for (size_t j = 0; j < rows; j++, p += n, count += n) {
+        double scaled = weight[j] * scale;
+        for (size_t k = 0; k < n; k++) {
+            double flow = scaled * p[k];
+            sum[k] += flow;
+            count[k] += flow * after[k];
+        }
+    }
+}
+
+/* The expectation of a list, that of its parts, and counts. */
+static void count_list(const phl_inside *inside, size_t number, double *outside, double *room,
+                       double *n)
+{
+    const phl_list *list = &inside->lists->items[number];
+    const double *below = value_of(inside, list->below), *next = value_of(inside, list->next);
+    const double *out = outside + inside->first[number];
+    double *to_below = list->below == PHL_NO_LIST ? NULL : outside + inside->first[list->below];
+    double *to_next = list->next == PHL_NO_LIST ? NULL : outside + inside->first[list->next];
+    double *after = room, *sum = room + inside->most, scale = 1.0 / inside->norm[number];
+    struct steps steps = begin_steps(inside, number);
+    struct step step;
+    while (next_step(&steps, &step)) {
+        const double *p = step.p;
+        double *count = n + inside->table->blocks.first[step.rule];
+        for (size_t i = 0; i < step.parents; i++) {
+            const double *row = out + step.value + i * step.value_stride;
+            follow(&step, below, next, i, after);
+            memset(sum, 0, step.states * sizeof *sum);
+            if (step.lefts == 1 && step.states == 1) {
+                sum[0] = row[0] * scale * p[0];
+                count[0] += sum[0] * after[0];
+            } else {
+                add_flows(p, after, row, scale, step.lefts, step.states, sum, count);
+            }
+            p += step.lefts * step.states;
+            count += step.lefts * step.states;
+            size_t at = step.next + i * step.next_stride;
+            for (size_t k = 0; to_below != NULL && k < step.states; k++) {
+                to_below[step.below + k] += sum[k] * (next == NULL ? 1.0 : next[at + k]);
+            }
+            for (size_t k = 0; to_next != NULL && k < step.states; k++) {
+                to_next[at + k] += sum[k] * (below == NULL ? 1.0 : below[step.below + k]);
+            }
+        }
+    }
+}
+
+phl_status phl_inside_count(phl_inside *inside, const double *root_weight, double *n,
+                            phl_error *error)
+{
+    size_t lists = inside->lists->n, numbers = inside->first[lists];
+    if (inside->outside == NULL) {
+        inside->outside = phl_alloc(numbers, sizeof *inside->outside, error);
+    }
+    unsigned char *reached = phl_alloc_zero(lists, 1, error);
+    if (inside->outside == NULL || reached == NULL) {
+        phl_free(reached);
+        return PHL_ERR_MEMORY;
+    }
+    memset(inside->outside, 0, numbers * sizeof *inside->outside);
+    for (size_t i = lists; i-- > 0;) {
+        const phl_list *list = &inside->lists->items[i];
+        if (root_weight[i] > 0.0 && inside->norm[i] > 0.0) { /* a root: its value is 1 */
+            inside->outside[inside->first[i]] += root_weight[i];
+            reached[i] = 1;
+        }
+        if (!reached[i]) {
+            continue;
+        }
+        if (list->below != PHL_NO_LIST) {
+            reached[list->below] = 1;
+        }
+        if (list->next != PHL_NO_LIST) {
+            reached[list->next] = 1;
+        }
+        count_list(inside, i, inside->outside, inside->room, n);
+    }
+    phl_free(reached);
+    return PHL_OK;
+}
