@@ -62,7 +62,7 @@ static void test_options(void **state)
             options.iterations = large[i];
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "iterations from 1 to 1000000000");
             options = small();
-            options.states = (uint32_t)-1 - (uint32_t)i;
+            options.states = (uint32_t)-2 - (uint32_t)i; /* -1 is the default */
             check_refused(forest, &options, PHL_ERR_ARGUMENT, "states must be from 1 to 100000");
             options = small();
             options.slots_max = (uint32_t)-2 - (uint32_t)i; /* -1 is the default */
