@@ -204,6 +204,11 @@ static void put_draw(struct writer *writer, const phl_draw *draw)
 
 phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error)
 {
+    if (run->head != NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "the table head of the run file has it (docs/run-file.md)",
+                         "the linear head of a run cannot be written as JSON yet");
+    }
     struct writer writer = {{NULL, 0, 0}, PHL_OK, error};
     put(&writer, "{\"format\":1,\"model\":");
     put_name(&writer, phl_kind_name(run->kind));
