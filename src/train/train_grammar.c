@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "grammar/grammar_learn.h"
 #include "grammar/calibration.h"
+#include "grammar/grammar_learn.h"
 #include "train/training.h"
 
 /* Number of the model of every tree, to be released with phl_free. */
