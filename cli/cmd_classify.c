@@ -182,6 +182,13 @@ static int finish(classification *c, const phl_evaluation *evaluation)
     return code;
 }
 
+static phl_rule rule_of(const cli_arguments *parsed)
+{
+    static const phl_rule rules[] = {PHL_RULE_GENERATIVE, PHL_RULE_HEAD, PHL_RULE_BOTH};
+    return arguments_given(parsed, "rule") ? rules[arguments_choice_index(parsed, "rule")]
+                                           : PHL_RULE_DEFAULT;
+}
+
 static int classify(classification *c)
 {
     const cli_arguments *parsed = c->parsed;
@@ -195,6 +202,7 @@ static int classify(classification *c)
     phl_classify_options_init(&options);
     options.structure = run_structure(parsed);
     options.prior = run_class_prior(parsed);
+    options.rule = rule_of(parsed);
     options.threads = arguments_threads(parsed);
     options.report = blocks_report(&c->blocks);
     options.cancel = interrupt_asked;
@@ -211,11 +219,25 @@ static int classify(classification *c)
     return code;
 }
 
+/* Of a run with a head, the models need not be there. */
+static int open_run(const cli_arguments *parsed, phl_run **run)
+{
+    int code = run_open(parsed, run);
+    bool head = code == EXIT_OK && phl_run_head(*run) != NULL;
+    bool models = arguments_given(parsed, "rule") ? rule_of(parsed) != PHL_RULE_HEAD : !head;
+    if (code == EXIT_OK && !models && arguments_given(parsed, "class-prior")) {
+        code = usage_error(parsed->command,
+                           "option --class-prior belongs to the models; the head has learned how "
+                           "frequent classes are (--rule generative asks the models)");
+    }
+    return code == EXIT_OK && models ? run_check_trained(parsed, *run) : code;
+}
+
 static int run_classify(const cli_arguments *parsed)
 {
     classification c = {.parsed = parsed, .path = arguments_path(parsed, "predictions")};
     phl_run *run = NULL;
-    int code = run_open_trained(parsed, &run);
+    int code = open_run(parsed, &run);
     if (code == EXIT_OK && !phl_run_per_class(run)) {
         code = usage_error(parsed->command,
                            "%s was not trained with --per-class: it has one model for all trees "
@@ -245,6 +267,13 @@ static int run_classify(const cli_arguments *parsed)
 }
 
 static const cli_option classify_rows[] = {
+    {.name = "rule",
+     .type = OPTION_CHOICE,
+     .argument = "RULE",
+     .choices = "generative|head|both",
+     .fallback_note = "head if RUN has one",
+     .help = "generative: the model of each class; head: the linear classifier; both: the mean of "
+             "their log-probabilities"},
     OPTION_CLASS_PRIOR_ROW,
     OPTION_STRUCTURE_ROW("slots"),
     OPTION_BLOCK_ROW,

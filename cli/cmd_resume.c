@@ -22,6 +22,12 @@ static int look(const cli_arguments *parsed, const char *path, progress_line *li
 {
     phl_run *run = NULL;
     int code = run_open(parsed, &run);
+    if (code == EXIT_OK && phl_run_kind(run) == PHL_NO_KIND) {
+        code = usage_error(parsed->command,
+                           "%s holds a classifier alone, whose training is written at its end: "
+                           "there is nothing to go on with",
+                           path);
+    }
     if (code == EXIT_OK) {
         const phl_train_options *options = phl_run_options(run);
         line->chains = options && options->learner == PHL_LEARNER_GIBBS;

@@ -23,6 +23,8 @@ static const char *kind_in_words(phl_kind kind)
         return "factorised, bottom-up";
     case PHL_TD:
         return "top-down";
+    case PHL_NO_KIND:
+        return "a linear classifier alone";
     case PHL_GRAMMAR:
         return "tree grammar with latent annotations: labels and shape";
     }
@@ -41,7 +43,10 @@ static void print_run(const char *path, const phl_run *run)
              kind_in_words(phl_run_kind(run)));
     terminal_fact("model", text);
     bool grammar = phl_run_kind(run) == PHL_GRAMMAR;
-    terminal_fact(grammar ? "annotations" : "states", number_grouped(phl_run_states(run), number));
+    if (phl_run_kind(run) != PHL_NO_KIND) {
+        terminal_fact(grammar ? "annotations" : "states",
+                      number_grouped(phl_run_states(run), number));
+    }
     if (grammar && phl_run_meta(run, "temperature")) {
         snprintf(text, sizeof text, "%.3g (of class posteriors)",
                  strtod(phl_run_meta(run, "temperature"), NULL));
@@ -137,7 +142,15 @@ static int show(const cli_arguments *parsed, const phl_run *run)
         }
     }
     print_run(parsed->operands[0], run);
-    return print_models(parsed, run, first, last);
+    if (phl_run_kind(run) != PHL_NO_KIND) {
+        code = print_models(parsed, run, first, last);
+    }
+    phl_error error = {0};
+    if (code == EXIT_OK && phl_run_head(run) &&
+        show_head(run, first, last, (size_t)arguments_integer(parsed, "top"), &error) != PHL_OK) {
+        code = usage_report(parsed->command, &error);
+    }
+    return code;
 }
 
 static int show_json(const cli_arguments *parsed, const phl_run *run)
@@ -201,7 +214,11 @@ const cli_command command_show = {
                    "what it leads to).\n\n"
                    "A slot's weight is the share of nodes that take their state from it "
                    "(sp); its information is the number of bits it gives about a state "
-                   "when all values are equally likely. 'empty' stands for an empty slot.",
+                   "when all values are equally likely. 'empty' stands for an empty slot.\n\n"
+                   "Of a linear head ('train --classifier') it prints what cross-validation "
+                   "tried and chose, and for each class the features that speak most for it "
+                   "against the mean of all classes, as small trees: < and > are the borders "
+                   "of a row of children, ^ is above the root, _ a gap.",
     .operands = "RUN",
     .operand_help = "a file written by 'phloem train'",
     .least_operands = 1,

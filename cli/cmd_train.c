@@ -137,6 +137,15 @@ static int run_train(const cli_arguments *parsed)
     phl_forest *forest = NULL;
     training how = {0};
     int code = check_output(parsed);
+    if (code == EXIT_OK && arguments_flag(parsed, "classifier")) {
+        code = forest_read(parsed, &forest, NULL);
+        code = code == EXIT_OK ? training_classifier(parsed, forest) : code;
+        phl_forest_free(forest);
+        return code;
+    }
+    if (code == EXIT_OK && arguments_given(parsed, "folds-file")) {
+        code = usage_error(parsed->command, "option --folds-file belongs to --classifier");
+    }
     if (code == EXIT_OK) {
         code = training_begin(parsed, &line, &how);
     }
@@ -186,6 +195,20 @@ static const cli_option run_rows[] = {
      .type = OPTION_FLAG,
      .help = "train one model per class, as 'classify' needs; every tree must have "
              "a class"},
+    {.name = "classifier",
+     .type = OPTION_FLAG,
+     .excludes = "per-class model learner states iterations restarts tolerance smoothing partition "
+                 "checkpoint no-embed progress warmup chains keep anneal sampler clustering k "
+                 "slots-min slots-max slot-support core-max phi alpha alpha0 beta gamma delta "
+                 "update-concentration",
+     .help = "train no model of trees but a linear classifier on their pieces, which "
+             "is fast and usually classifies best; every tree must have a class"},
+    {.name = "folds-file",
+     .type = OPTION_PATH,
+     .argument = "FILE",
+     .help = "with --classifier: folds of the cross-validation that chooses its "
+             "settings, one per line, the numbers of its trees, counted from 1; without, "
+             "5 folds at random"},
 };
 static const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
 static const option_group *const groups[] = {
@@ -196,6 +219,8 @@ static const example examples[] = {
     {"one model of all trees", "phloem train train.trees -o trees.run"},
     {"one model per class, to classify with",
      "phloem train --per-class --states 8 train.elastic.tree -o classes.run"},
+    {"a linear classifier, for those who only classify",
+     "phloem train --classifier train.elastic.tree -o classifier.run"},
     {"the best of five random starts, top-down",
      "phloem train --model td --restarts 5 train.trees -o td.run"},
     {"every joint state of the children, within 4 GiB",
@@ -220,7 +245,12 @@ const cli_command command_train = {
                    "--checkpoint seconds; it can be read during training. Ctrl-C finishes "
                    "the current iteration, saves the state and exits with code 130; a "
                    "second Ctrl-C ends at once. After either, and after a crash, 'phloem "
-                   "resume' goes on and ends with the same model.",
+                   "resume' goes on and ends with the same model.\n\n"
+                   "With --classifier, multinomial logistic regression on complete subtrees, "
+                   "neighbours and labels ('phloem features') is trained instead. How strongly "
+                   "it is held back, which features it uses and a temperature are chosen by the "
+                   "log-loss of trees left out. It takes seconds, and RUN is written at its end: "
+                   "there is nothing to resume.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

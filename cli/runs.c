@@ -19,19 +19,30 @@ int run_open(const cli_arguments *parsed, phl_run **run)
                : usage_report(parsed->command, &error);
 }
 
+int run_check_trained(const cli_arguments *parsed, const phl_run *run)
+{
+    if (phl_run_kind(run) == PHL_NO_KIND) {
+        return usage_error(parsed->command,
+                           "%s holds a classifier alone, no model of trees; train one with 'phloem "
+                           "train'",
+                           parsed->operands[0]);
+    }
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        if (phl_model_draws(phl_run_model(run, i)) == 0) {
+            terminal_message("%s: training was interrupted before the model%s%s had an iteration; "
+                             "train again",
+                             parsed->operands[0], phl_run_per_class(run) ? " of class " : "",
+                             phl_run_per_class(run) ? phl_run_class_name(run, i) : "");
+            return EXIT_DATA;
+        }
+    }
+    return EXIT_OK;
+}
+
 int run_open_trained(const cli_arguments *parsed, phl_run **run)
 {
     int code = run_open(parsed, run);
-    for (size_t i = 0; code == EXIT_OK && i < phl_run_classes(*run); i++) {
-        if (phl_model_draws(phl_run_model(*run, i)) == 0) {
-            terminal_message("%s: training was interrupted before the model%s%s had an iteration; "
-                             "train again",
-                             parsed->operands[0], phl_run_per_class(*run) ? " of class " : "",
-                             phl_run_per_class(*run) ? phl_run_class_name(*run, i) : "");
-            code = EXIT_DATA;
-        }
-    }
-    return code;
+    return code == EXIT_OK ? run_check_trained(parsed, *run) : code;
 }
 
 /* ---- options ---- */

@@ -39,6 +39,10 @@ int training_gibbs_read(const cli_arguments *parsed, training *how);
 /* Is it the sampler that will learn? */
 bool training_samples(const training *how);
 
+/* Train a linear classifier alone on the forest and write it to --output (training_classifier.c).
+ * Returns the exit code. */
+int training_classifier(const cli_arguments *parsed, const phl_forest *forest);
+
 /* Did a class or chain stop before its end? */
 bool training_interrupted(const phl_run *run);
 /* What came out, in a table, and where it is.  Returns the exit code. */

@@ -27,7 +27,7 @@
  *
  * Contents: 1 errors, 2 callbacks, 3 building a forest, 4 querying a forest, 5 combining forests,
  * 6 reading, 7 writing, 8 statistics, 9 generators, 10 models and training, 11 using a run,
- * 12 features, 13 cross-validation, 14 diagnosis.
+ * 12 features and linear classifiers, 13 cross-validation, 14 diagnosis.
  */
 #ifndef PHLOEM_H
 #define PHLOEM_H
@@ -499,11 +499,12 @@ PHL_API phl_status phl_generate_documents(const phl_documents_options *options, 
  * ------------------------------------------------------------------------------------------- */
 
 typedef enum phl_kind {
-    PHL_SP = 1, /* switching parent */
-    PHL_FULL,   /* table over all joint configurations of children */
-    PHL_TF,     /* Tucker-factorised transition */
-    PHL_TD,     /* top-down */
-    PHL_GRAMMAR /* tree grammar with latent annotations: labels and shape in one model */
+    PHL_SP = 1,       /* switching parent */
+    PHL_FULL,         /* table over all joint configurations of children */
+    PHL_TF,           /* Tucker-factorised transition */
+    PHL_TD,           /* top-down */
+    PHL_GRAMMAR,      /* tree grammar with latent annotations: labels and shape in one model */
+    PHL_NO_KIND = 100 /* no model of trees: a run that holds a classifier alone */
 } phl_kind;
 
 PHL_API const char *phl_kind_name(phl_kind kind);
@@ -951,14 +952,23 @@ typedef enum phl_class_prior {
     PHL_PRIOR_EMPIRICAL /* proportional to the weight of each class's training trees */
 } phl_class_prior;
 
+/* What the posterior is made of. */
+typedef enum phl_rule {
+    PHL_RULE_DEFAULT = 0, /* the head if the run has one, else the models */
+    PHL_RULE_GENERATIVE,  /* the model of each class, and the class prior */
+    PHL_RULE_HEAD,        /* the linear head, which has learned how frequent classes are */
+    PHL_RULE_BOTH         /* the mean of the logarithms of both, normalised */
+} phl_rule;
+
 typedef struct phl_classify_options {
     size_t size;           /* set by init */
     bool structure;        /* true: the shape term counts too */
-    phl_class_prior prior; /* PHL_PRIOR_UNIFORM */
+    phl_class_prior prior; /* of the models: PHL_PRIOR_UNIFORM */
     int threads;           /* 0: all cores */
     phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
+    phl_rule rule; /* PHL_RULE_DEFAULT */
 } phl_classify_options;
 
 #define phl_classify_options_init(options)                                                         \
@@ -970,7 +980,7 @@ typedef struct phl_classified_tree {
     size_t best;                  /* the class of the highest posterior (the first of equals) */
     const double *log_posterior;  /* [K] log p(class | tree) */
     const double *log_likelihood; /* [K] log p(tree | class), averaged over draws in probability
-                                     space */
+                                     space; NULL by the head alone */
     bool possible; /* false: probability 0 under every class; the posterior is the class prior */
 } phl_classified_tree;
 
@@ -979,7 +989,7 @@ typedef phl_status (*phl_classify_fn)(const phl_tree_at *at, const phl_classifie
 
 /* Classify trees, and compare the result with the classes they have.  class_index in what `each` is
  * given is `best`.  `each` and `evaluation` (over the trees that have a class) may be NULL.
- * PHL_ERR_ARGUMENT when the run was not trained per class. */
+ * PHL_ERR_ARGUMENT when the run was not trained per class, or does not hold what the rule needs. */
 PHL_API phl_status phl_classify(const phl_run *run, phl_source *source,
                                 const phl_classify_options *options, phl_classify_fn each,
                                 phl_evaluation **evaluation, phl_error *error);
@@ -1066,7 +1076,7 @@ PHL_API phl_status phl_sample(const phl_run *run, phl_source *shapes,
                               phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
- * 12. Features
+ * 12. Features and linear classifiers
  *
  * Pieces of trees as numbers, for linear models here and elsewhere.  The groups, for every node:
  *
@@ -1149,6 +1159,72 @@ typedef phl_status (*phl_features_fn)(const phl_tree_at *at, const phl_tree_feat
 PHL_API phl_status phl_features_extract(const phl_features *features, phl_source *source,
                                         const phl_features_options *options, phl_features_fn each,
                                         phl_error *error);
+
+/* ---- A linear classifier ---- */
+
+typedef struct phl_classifier_options {
+    size_t size;           /* set by init */
+    const uint32_t *fold;  /* [trees] 0-based test fold of every tree; NULL: phl_folds_make */
+    size_t n_folds;        /* 5 */
+    unsigned groups;       /* of features, a sum of PHL_FEATURE_...; 0: chosen from S + B + BG and
+                              all, by cross-validation */
+    double c;              /* weight of the training trees against that of the penalty; 0: chosen
+                              from 1, 3, 10, 30, 100 and 300 */
+    uint64_t seed;         /* 42: for folds, and the order of trees */
+    uint64_t memory_limit; /* bytes; 0: half of the machine's memory */
+    int threads;           /* 0: all cores; the result does not depend on it */
+    const char *command_line; /* stored in the run; may be NULL */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_classifier_options;
+
+#define phl_classifier_options_init(options)                                                       \
+    phl_classifier_options_init_sized((options), sizeof *(options))
+PHL_API void phl_classifier_options_init_sized(phl_classifier_options *options, size_t size);
+
+/* A run with a linear head and no models: multinomial logistic regression on the features of trees,
+ * for those who only classify (docs/maths.md).  Every tree must have a class, and there must be two
+ * classes or more.  What is chosen, it is by the log-loss of trees left out; a temperature, too.
+ * Cancelled: PHL_ERR_CANCELLED, and no run. */
+PHL_API phl_status phl_train_classifier(const phl_forest *forest,
+                                        const phl_classifier_options *options, phl_run **run,
+                                        phl_error *error);
+
+/* The linear head of a run; NULL: it has none. */
+typedef struct phl_head phl_head;
+PHL_API const phl_head *phl_run_head(const phl_run *run);
+
+/* A setting that cross-validation tried. */
+typedef struct phl_head_choice {
+    unsigned groups; /* of features */
+    double c;
+    double log_loss, log_loss_se; /* nats per tree left out, and its standard error over folds */
+    double accuracy;              /* fraction of the trees left out */
+    double temperature;           /* that makes the log-loss lowest, */
+    double tempered_log_loss;     /* and that log-loss */
+} phl_head_choice;
+
+typedef struct phl_head_summary {
+    unsigned groups;                /* of features, */
+    size_t n_features;              /* how many there are */
+    double c;                       /* NaN: not told */
+    double temperature;             /* scores are divided by it */
+    uint64_t trees, distinct_trees; /* trained on */
+    uint64_t passes;                /* over the distinct trees */
+    double gap;      /* the duality gap, nats per tree: so far at most the objective is from the
+                        best one */
+    double log_loss; /* of the training trees */
+    size_t n_folds, n_choices;
+    const phl_head_choice *choices; /* [n_choices] that were tried; borrowed */
+    size_t chosen;
+} phl_head_summary;
+
+PHL_API void phl_head_summarise(const phl_head *head, phl_head_summary *summary);
+/* Its dictionary; borrowed. */
+PHL_API const phl_features *phl_head_features(const phl_head *head);
+/* How much a feature speaks for each class of the run: [classes].  Behind the last feature, what
+ * every tree has; NULL beyond. */
+PHL_API const double *phl_head_weights(const phl_head *head, size_t feature);
 
 /* ---------------------------------------------------------------------------------------------
  * 13. Folds and cross-validation

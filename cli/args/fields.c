@@ -98,6 +98,15 @@ static const field fields[] = {
     {"classify.structure", "structure"},
     {"classify.prior", "class-prior"},
     {"classify.threads", "threads"},
+    {"classify.rule", "rule"},
+    {"classifier.fold", "folds-file"},
+    {"classifier.n_folds", ""},
+    {"classifier.groups", ""},
+    {"classifier.c", ""},
+    {"classifier.seed", "seed"},
+    {"classifier.memory_limit", "memory-limit"},
+    {"classifier.threads", "threads"},
+    {"classifier.command_line", ""},
     {"score.structure", "structure"},
     {"score.every_class", ""},
     {"score.bits", "per-node"},
@@ -137,6 +146,7 @@ static const field fields[] = {
 /* Calls, as one would type them. */
 static const field calls[] = {
     {"phl_train", "`phloem train`"},
+    {"phl_train_classifier", "'phloem train --classifier'"},
     {"phl_resume", "'phloem resume'"},
     {"phl_run_json", "show --json"},
 };

@@ -19,17 +19,21 @@
 static void put_text(FILE *file, const char *text)
 {
     char escape[PHL_ESCAPE_SIZE];
-    size_t step;
-    for (size_t left = strlen(text); left > 0; text += step, left -= step) {
-        size_t escaped = phl_text_escape(text, left, escape, &step);
-        if (escaped) {
-            fwrite(escape, 1, escaped, file);
-        } else if (*text == '\\') {
-            fputs("\\\\", file);
-        } else {
-            fwrite(text, 1, step, file);
+    size_t length = strlen(text), plain = 0, step; /* plain: bytes not written yet begin here */
+    for (size_t at = 0; at < length; at += step) {
+        step = 1;
+        if (phl_text_is_plain(text[at])) {
+            continue;
+        }
+        size_t escaped = phl_text_escape(text + at, length - at, escape, &step);
+        bool doubled = text[at] == '\\';
+        if (escaped > 0 || doubled) {
+            fwrite(text + plain, 1, at - plain, file);
+            fwrite(doubled ? "\\\\" : escape, 1, doubled ? 2 : escaped, file);
+            plain = at + step;
         }
     }
+    fwrite(text + plain, 1, length - plain, file);
 }
 
 void rows_begin(row_writer *rows, FILE *file, bool as_json, const char *const *columns,

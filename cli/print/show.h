@@ -54,4 +54,8 @@ double shown_core_at(const shown_draw *shown, size_t row, size_t state);
  * of the parent (td) or in the block of the slot (tf, full), those taken for equally likely. */
 double shown_slot_information(const shown_draw *shown, size_t slot);
 
+/* The linear head of a run: what was chosen, and the `top` features that speak most for the classes
+ * first .. last - 1 (show_head.c). */
+phl_status show_head(const phl_run *run, size_t first, size_t last, size_t top, phl_error *error);
+
 #endif

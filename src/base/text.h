@@ -5,6 +5,12 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
+/* An ASCII character that no escape rule touches, in a string of JSON, a cell or a message. */
+static inline bool phl_text_is_plain(char c)
+{
+    return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
 /* What people read shows no character that could command a terminal, turn the direction of a line
  * or pass unseen: docs/formats.md has the list.  Of the character at `text`, with `left` > 0 bytes
  * there: 0 if it may stand as it is, else the length of the escape that is put into `out`: \t, \n

@@ -209,13 +209,16 @@ static phl_status flush(phl_output *output, bool last, phl_error *error)
                         : output->compression == ZSTD
                             ? zstd_buffer(output, last, error)
                             : write_raw(output, output->buffer, output->used, error);
-    output->used = 0;
+    output->used = status == PHL_OK ? 0 : BUFFER_SIZE; /* full for ever: nothing more is taken */
     return status;
 }
 
 void phl_output_write(phl_output *output, const char *bytes, size_t length)
 {
-    while (output->failure.status == PHL_OK && length > BUFFER_SIZE - output->used) {
+    while (length > BUFFER_SIZE - output->used) {
+        if (output->failure.status != PHL_OK) {
+            return;
+        }
         size_t part = BUFFER_SIZE - output->used;
         memcpy(output->buffer + output->used, bytes, part);
         output->used += part;
@@ -223,10 +226,8 @@ void phl_output_write(phl_output *output, const char *bytes, size_t length)
         length -= part;
         output->failure.status = flush(output, false, &output->failure);
     }
-    if (output->failure.status == PHL_OK && length > 0) {
-        memcpy(output->buffer + output->used, bytes, length);
-        output->used += length;
-    }
+    memcpy(output->buffer + output->used, bytes, length);
+    output->used += length;
 }
 
 void phl_output_string(phl_output *output, const char *string)
@@ -248,6 +249,10 @@ void phl_output_json_string(phl_output *output, const char *bytes, size_t length
     size_t plain = 0, step; /* plain: bytes not written yet begin here */
     phl_output_write(output, "\"", 1);
     for (size_t at = 0; at < length; at += step) {
+        step = 1;
+        if (phl_text_is_plain(bytes[at])) {
+            continue;
+        }
         size_t escaped = phl_text_escape_json(bytes + at, length - at, escape, &step);
         if (escaped > 0) {
             phl_output_write(output, bytes + plain, at - plain);

@@ -6,8 +6,8 @@
 static const struct {
     phl_kind kind;
     const char *name;
-} kinds[] = {
-    {PHL_SP, "sp"}, {PHL_FULL, "full"}, {PHL_TF, "tf"}, {PHL_TD, "td"}, {PHL_GRAMMAR, "grammar"}};
+} kinds[] = {{PHL_SP, "sp"}, {PHL_FULL, "full"},       {PHL_TF, "tf"},
+             {PHL_TD, "td"}, {PHL_GRAMMAR, "grammar"}, {PHL_NO_KIND, "none"}};
 
 const char *phl_kind_name(phl_kind kind)
 {

@@ -5,6 +5,8 @@
 #ifndef PHL_MODEL_PURPOSES_H
 #define PHL_MODEL_PURPOSES_H
 
+/* head/, which lies below: 0x6f726472 "ordr", 0x73616d68 "samh" */
+
 /* em/, gibbs/ */
 #define PHL_PURPOSE_EM_START 0x656d7374u      /* "emst": random start of a fit; item = table */
 #define PHL_PURPOSE_START 0x73747274u         /* "strt": start of a chain; item 0, or tree + 1 */

@@ -72,6 +72,7 @@ void phl_run_free(phl_run *run)
     phl_free(run->trace);
     free_options(run->options);
     phl_free(run->earlier);
+    phl_head_free(run->head);
     phl_forest_free(run->forest);
     phl_free(run);
 }
@@ -231,6 +232,11 @@ const char *phl_run_class_name(const phl_run *run, size_t index)
 const phl_model *phl_run_model(const phl_run *run, size_t index)
 {
     return index < run->n_models ? &run->models[index] : NULL;
+}
+
+const phl_head *phl_run_head(const phl_run *run)
+{
+    return run->head;
 }
 
 size_t phl_run_find_class(const phl_run *run, const char *name)

@@ -6,6 +6,7 @@
 #define PHL_MODEL_RUN_H
 
 #include "forest/alphabet.h"
+#include "head/head.h"
 #include "model/params.h"
 
 struct phl_model {
@@ -41,6 +42,7 @@ struct phl_run {
     phl_train_options *options; /* see phl_run_options; owned with what it points to, may be NULL */
     size_t *earlier; /* [n_earlier] iterations asked for before the run was extended, ascending */
     size_t n_earlier;
+    phl_head *head;     /* linear classifier; NULL: none */
     phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
 };
 

@@ -1,6 +1,7 @@
 /* arrays.c - arrays of numbers as rows of a table; see arrays.h. */
 #include "store/arrays.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -375,4 +376,71 @@ phl_status phl_array_read(const phl_database *database, const phl_array_director
     } while (status == PHL_OK && done < count);
     phl_free(piece);
     return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Arrays of a table of their own
+ * ------------------------------------------------------------------------------------------- */
+
+enum { SHAPE_SIZE = 64 };
+
+static const char *shape_of(size_t rows, size_t columns, char text[SHAPE_SIZE])
+{
+    if (columns == 1) {
+        (void)snprintf(text, SHAPE_SIZE, "[%zu]", rows);
+    } else {
+        (void)snprintf(text, SHAPE_SIZE, "[%zu,%zu]", rows, columns);
+    }
+    return text;
+}
+
+phl_status phl_array_write_table(const phl_database *database, sqlite3_stmt *insert,
+                                 const char *name, phl_dtype dtype, void *data, size_t rows,
+                                 size_t columns, phl_error *error)
+{
+    char shape[SHAPE_SIZE];
+    phl_array array = phl_array_flat(name, dtype, data, rows * columns);
+    return phl_array_write(database, insert, &array, shape_of(rows, columns, shape), error);
+}
+
+phl_status phl_array_load(const phl_database *database, const phl_array_directory *directory,
+                          const char *of, const char *name, phl_dtype dtype, size_t columns,
+                          bool optional, void *data_pointer, size_t *count, phl_error *error)
+{
+    char shape[SHAPE_SIZE];
+    const phl_entry *first = phl_array_directory_find(directory, 0, name, 0);
+    if (first == NULL) {
+        return optional ? PHL_OK
+                        : phl_database_damaged(database, error, "%s of %s is missing", name, of);
+    }
+    size_t width = phl_array_dtype_width(dtype) * columns;
+    size_t rows = (size_t)(phl_array_directory_bytes(directory, first) / width);
+    void *data = phl_alloc(rows, width, error);
+    if (data == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    phl_array array = phl_array_flat(name, dtype, data, rows * columns);
+    phl_status status =
+        phl_array_read(database, directory, 0, &array, shape_of(rows, columns, shape), error);
+    if (status != PHL_OK) {
+        phl_free(data);
+        return status;
+    }
+    memcpy(data_pointer, &data, sizeof data);
+    *count = rows;
+    return PHL_OK;
+}
+
+phl_status phl_array_load_exactly(const phl_database *database,
+                                  const phl_array_directory *directory, const char *of,
+                                  const char *name, phl_dtype dtype, size_t columns, bool optional,
+                                  size_t expected, void *data_pointer, phl_error *error)
+{
+    size_t count = expected;
+    phl_status status = phl_array_load(database, directory, of, name, dtype, columns, optional,
+                                       data_pointer, &count, error);
+    return status != PHL_OK || count == expected
+               ? status
+               : phl_database_damaged(database, error, "%s of %s has %zu entries, expected %zu",
+                                      name, of, count, expected);
 }

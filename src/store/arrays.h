@@ -75,4 +75,22 @@ phl_status phl_array_read(const phl_database *database, const phl_array_director
                           int64_t owner, const phl_array *array, const char *shape,
                           phl_error *error);
 
+/* ---- Arrays of one owner, in a table of their own ---------------------------------------------
+ */
+
+/* rows x columns elements one after the other, through `insert`. */
+phl_status phl_array_write_table(const phl_database *database, sqlite3_stmt *insert,
+                                 const char *name, phl_dtype dtype, void *data, size_t rows,
+                                 size_t columns, phl_error *error);
+/* An array of any length: *count rows, released with phl_free.  One that is optional and missing is
+ * NULL, and *count is left alone.  `of` is what it belongs to, for messages. */
+phl_status phl_array_load(const phl_database *database, const phl_array_directory *directory,
+                          const char *of, const char *name, phl_dtype dtype, size_t columns,
+                          bool optional, void *data_pointer, size_t *count, phl_error *error);
+/* The same for an array whose length is known. */
+phl_status phl_array_load_exactly(const phl_database *database,
+                                  const phl_array_directory *directory, const char *of,
+                                  const char *name, phl_dtype dtype, size_t columns, bool optional,
+                                  size_t expected, void *data_pointer, phl_error *error);
+
 #endif

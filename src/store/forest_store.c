@@ -12,15 +12,6 @@
 #include "forest/forest.h"
 #include "store/run_file.h"
 
-static phl_status shape_text(phl_text *shape, size_t rows, size_t columns, phl_error *error)
-{
-    shape->length = 0;
-    phl_status status = columns == 1
-                            ? phl_text_append_format(shape, error, "[%zu]", rows)
-                            : phl_text_append_format(shape, error, "[%zu,%zu]", rows, columns);
-    return status == PHL_OK ? phl_text_append(shape, "", 1, error) : status;
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Writing
  * ------------------------------------------------------------------------------------------- */
@@ -53,21 +44,15 @@ phl_status phl_forest_store(const phl_database *database, const phl_forest *fore
         {"tree_id", PHL_INT32, forest->tree_id, trees, 1},
     };
     sqlite3_stmt *insert = NULL;
-    phl_text shape = {NULL, 0, 0};
     phl_status status = phl_statement_prepare(database, PHL_INSERT_FOREST, &insert, error);
     for (size_t i = 0; status == PHL_OK && i < sizeof arrays / sizeof *arrays; i++) {
         bool optional = i >= sizeof arrays / sizeof *arrays - 2;
         if (optional && arrays[i].data == NULL) {
             continue; /* no weights, no ids */
         }
-        phl_array array = phl_array_flat(arrays[i].name, arrays[i].dtype, arrays[i].data,
-                                         arrays[i].rows * arrays[i].columns);
-        status = shape_text(&shape, arrays[i].rows, arrays[i].columns, error);
-        if (status == PHL_OK) {
-            status = phl_array_write(database, insert, &array, shape.bytes, error);
-        }
+        status = phl_array_write_table(database, insert, arrays[i].name, arrays[i].dtype,
+                                       arrays[i].data, arrays[i].rows, arrays[i].columns, error);
     }
-    phl_text_clear(&shape);
     (void)sqlite3_finalize(insert);
     return status;
 }
@@ -79,52 +64,22 @@ phl_status phl_forest_store(const phl_database *database, const phl_forest *fore
 struct loader {
     const phl_database *database;
     const phl_array_directory *directory;
-    phl_text shape;
 };
 
-/* An array of any length: *count elements (of `columns` numbers each), released with phl_free.  One
- * that is optional and missing is NULL, and *count is left alone. */
+/* An array of any length, as phl_array_load. */
 static phl_status load(struct loader *loader, const char *name, phl_dtype dtype, size_t columns,
                        bool optional, void *data_pointer, size_t *count, phl_error *error)
 {
-    const phl_entry *first = phl_array_directory_find(loader->directory, 0, name, 0);
-    if (first == NULL) {
-        return optional ? PHL_OK
-                        : phl_database_damaged(loader->database, error,
-                                               "%s of the forest is missing", name);
-    }
-    size_t width = phl_array_dtype_width(dtype) * columns;
-    size_t rows = (size_t)(phl_array_directory_bytes(loader->directory, first) / width);
-    void *data = phl_alloc(rows, width, error);
-    if (data == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    phl_array array = phl_array_flat(name, dtype, data, rows * columns);
-    phl_status status = shape_text(&loader->shape, rows, columns, error);
-    if (status == PHL_OK) {
-        status = phl_array_read(loader->database, loader->directory, 0, &array, loader->shape.bytes,
-                                error);
-    }
-    if (status != PHL_OK) {
-        phl_free(data);
-        return status;
-    }
-    memcpy(data_pointer, &data, sizeof data);
-    *count = rows;
-    return PHL_OK;
+    return phl_array_load(loader->database, loader->directory, "the forest", name, dtype, columns,
+                          optional, data_pointer, count, error);
 }
 
 /* The same for an array whose length follows from another. */
 static phl_status load_exactly(struct loader *loader, const char *name, phl_dtype dtype,
                                bool optional, size_t expected, void *data_pointer, phl_error *error)
 {
-    size_t count = expected;
-    phl_status status = load(loader, name, dtype, 1, optional, data_pointer, &count, error);
-    return status != PHL_OK || count == expected
-               ? status
-               : phl_database_damaged(loader->database, error,
-                                      "%s of the forest has %zu entries, expected %zu", name, count,
-                                      expected);
+    return phl_array_load_exactly(loader->database, loader->directory, "the forest", name, dtype, 1,
+                                  optional, expected, data_pointer, error);
 }
 
 /* Names of files may be any bytes, others are UTF-8. */
@@ -374,10 +329,9 @@ phl_status phl_forest_store_load(phl_database *database, phl_forest **forest, ph
     }
     status = phl_array_directory_read(database, PHL_TABLE_FOREST, &directory, error);
     if (status == PHL_OK && directory.count > 0) {
-        struct loader loader = {database, &directory, {NULL, 0, 0}};
+        struct loader loader = {database, &directory};
         made = phl_alloc_zero(1, sizeof *made, error);
         status = made == NULL ? PHL_ERR_MEMORY : fill(&loader, made, error);
-        phl_text_clear(&loader.shape);
     }
     phl_array_directory_clear(&directory);
     if (status != PHL_OK) {

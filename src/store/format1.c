@@ -8,12 +8,14 @@
 
 #include "store/section.h"
 
-static const char *const keys[PHL_SECTIONS] = {"digest", "digest_trace", "digest_forest",
-                                               "digest_checkpoint"};
+enum { SECTIONS = PHL_SECTION_CHECKPOINT + 1 }; /* later ones are not in format 1 */
+
+static const char *const keys[SECTIONS] = {"digest", "digest_trace", "digest_forest",
+                                           "digest_checkpoint"};
 
 static bool is_digest_key(const char *key)
 {
-    for (int i = 0; i < PHL_SECTIONS; i++) {
+    for (int i = 0; i < SECTIONS; i++) {
         if (strcmp(key, keys[i]) == 0) {
             return true;
         }
@@ -46,9 +48,9 @@ static phl_status add_table(phl_database *database, phl_schema_number table, phl
 
 phl_status phl_format1_verify(phl_database *database, phl_section section, phl_error *error)
 {
-    static const char *const names[PHL_SECTIONS] = {
-        "digest", "digest of the traces", "digest of the forest", "digest of the checkpoint"};
-    static const phl_schema_number tables[PHL_SECTIONS][2] = {
+    static const char *const names[SECTIONS] = {"digest", "digest of the traces",
+                                                "digest of the forest", "digest of the checkpoint"};
+    static const phl_schema_number tables[SECTIONS][2] = {
         {PHL_TABLE_META, PHL_TABLE_TENSOR},
         {PHL_TABLE_TRACE, PHL_TABLE_TRACE},
         {PHL_TABLE_FOREST, PHL_TABLE_FOREST},

@@ -80,6 +80,16 @@ phl_status phl_forest_store(const phl_database *database, const phl_forest *fore
 /* NULL when the run holds none.  Whatever the bytes are, the forest is sound or refused. */
 phl_status phl_forest_store_load(phl_database *database, phl_forest **forest, phl_error *error);
 
+/* ---- The linear classifier: head_store.c ------------------------------------------------------
+ */
+
+/* Into an empty table; nothing if `head` is NULL. */
+phl_status phl_head_store(const phl_database *database, const phl_head *head, phl_error *error);
+/* NULL when the run holds none.  It must fit the run's labels and classes, and whatever the bytes
+ * are, it is sound or refused. */
+phl_status phl_head_store_load(phl_database *database, const phl_run *run, phl_head **head,
+                               phl_error *error);
+
 /* Is what has been written a run that phl_run_open would take?  Asked before the transaction ends.
  * PHL_ERR_INTERNAL if not. */
 phl_status phl_run_open_check(phl_database *database, phl_error *error);

@@ -107,8 +107,9 @@ static phl_status read_meta(phl_database *database, struct gathered *gathered, p
         }
     }
     (void)sqlite3_finalize(select);
-    if (status == PHL_OK && (gathered->kind == 0 || gathered->states == 0 || gathered->slots == 0 ||
-                             gathered->per_class < 0)) {
+    bool stateless = gathered->kind == PHL_NO_KIND;
+    if (status == PHL_OK && (gathered->kind == 0 || (gathered->states == 0) != stateless ||
+                             gathered->slots == 0 || gathered->per_class < 0)) {
         status = phl_database_damaged(
             database, error, "its kind of model, states or slots are missing or impossible");
     }
@@ -472,7 +473,16 @@ static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl
         return status;
     }
     status = read_draws(database, keep, *run, error);
-    return status == PHL_OK ? read_trace(database, *run, error) : status;
+    if (status == PHL_OK) {
+        status = read_trace(database, *run, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_head_store_load(database, *run, &(*run)->head, error);
+    }
+    if (status == PHL_OK && (*run)->kind == PHL_NO_KIND && (*run)->head == NULL) {
+        status = phl_database_damaged(database, error, "it holds neither models nor a classifier");
+    }
+    return status;
 }
 
 phl_status phl_run_open(const char *path, phl_run **run, phl_error *error)

@@ -32,6 +32,11 @@ static phl_status check_options(struct resumption *r, phl_error *error)
 {
     const char *version = phl_run_meta(r->known, "version");
     phl_position position = {r->path, 0, 0};
+    if (r->known->kind == PHL_NO_KIND) {
+        return raise_here(r, error, PHL_ERR_ARGUMENT, NULL,
+                          "the run holds a classifier alone, whose training is written at its end: "
+                          "there is nothing to go on with");
+    }
     if (phl_run_meta(r->known, "config") == NULL || phl_run_meta(r->known, "seed") == NULL ||
         version == NULL) {
         return raise_here(r, error, PHL_ERR_ARGUMENT, "train anew",

@@ -209,6 +209,9 @@ phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_f
     if (status == PHL_OK && forest != NULL) {
         status = phl_forest_store(database, forest, error);
     }
+    if (status == PHL_OK) {
+        status = phl_head_store(database, run->head, error);
+    }
     for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
         status = phl_section_renew(database, (phl_section)section, NULL, error);
     }

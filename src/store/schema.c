@@ -116,6 +116,19 @@ static const phl_schema_table tables[PHL_SCHEMA_TABLES] = {
                            ") STRICT, WITHOUT ROWID",
                            "SELECT name, version, required, digest FROM section", "ORDER BY name",
                            0},
+    [PHL_TABLE_HEAD] = {"head",
+                        "CREATE TABLE head (\n"
+                        "    name TEXT NOT NULL,\n"
+                        "    part INTEGER NOT NULL,\n"
+                        "    dtype TEXT NOT NULL,\n"
+                        "    shape TEXT NOT NULL,\n"
+                        "    checksum BLOB NOT NULL,\n"
+                        "    data BLOB NOT NULL,\n"
+                        "    PRIMARY KEY (name, part)\n"
+                        ") STRICT",
+                        "SELECT 0, name, 0, part, dtype, shape, checksum, rowid, length(data) "
+                        "FROM head",
+                        "ORDER BY name, part", 7},
 };
 
 const phl_schema_table *phl_schema_of(phl_schema_number number)
@@ -260,6 +273,8 @@ phl_status phl_schema_walk(phl_database *database, phl_error *error)
          "SELECT 0 FROM tensor INDEXED BY sqlite_autoindex_tensor_1", false},
         {"SELECT rowid FROM forest NOT INDEXED",
          "SELECT 0 FROM forest INDEXED BY sqlite_autoindex_forest_1", false},
+        {"SELECT rowid FROM head NOT INDEXED",
+         "SELECT 0 FROM head INDEXED BY sqlite_autoindex_head_1", false},
         {"SELECT rowid FROM checkpoint NOT INDEXED",
          "SELECT 0 FROM checkpoint INDEXED BY sqlite_autoindex_checkpoint_1", false},
     };

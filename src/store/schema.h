@@ -17,7 +17,8 @@ typedef enum phl_schema_number {
     PHL_TABLE_TRACE,
     PHL_TABLE_FOREST,
     PHL_TABLE_CHECKPOINT,
-    PHL_TABLE_SECTION, /* not in format 1 */
+    PHL_TABLE_SECTION, /* this and those after it are not in format 1 */
+    PHL_TABLE_HEAD,
     PHL_SCHEMA_TABLES
 } phl_schema_number;
 

@@ -14,6 +14,7 @@ static const struct {
     [PHL_SECTION_FOREST] = {"forest", "the forest", 1, false, PHL_TABLE_FOREST, PHL_TABLE_FOREST},
     [PHL_SECTION_CHECKPOINT] = {"checkpoint", "the checkpoint", 1, false, PHL_TABLE_CHECKPOINT,
                                 PHL_TABLE_CHECKPOINT},
+    [PHL_SECTION_HEAD] = {"head", "the classifier", 1, true, PHL_TABLE_HEAD, PHL_TABLE_HEAD},
 };
 
 /* ---------------------------------------------------------------------------------------------

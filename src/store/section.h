@@ -20,6 +20,7 @@ typedef enum phl_section {
     PHL_SECTION_TRACE,
     PHL_SECTION_FOREST,     /* trained on */
     PHL_SECTION_CHECKPOINT, /* where training stood */
+    PHL_SECTION_HEAD,       /* linear classifier */
     PHL_SECTIONS
 } phl_section;
 

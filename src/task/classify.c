@@ -9,6 +9,7 @@
 #include "base/numeric.h"
 #include "base/options.h"
 #include "task/classify.h"
+#include "task/classify_head.h"
 #include "task/grammar_scores.h"
 #include "task/use.h"
 
@@ -78,6 +79,7 @@ struct classifying {
     const phl_classify_options *options;
     phl_classify_fn each;           /* may be NULL */
     double *log_prior;              /* [K] */
+    bool by_models, by_head;        /* the rule; both: their mean */
     double *posterior, *likelihood; /* [K] of one tree */
     double temperature;             /* of the posterior */
     phl_measures *measures;         /* NULL: not wanted */
@@ -94,11 +96,33 @@ phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, size
     };
 }
 
-/* The posterior of a tree whose log-likelihoods are in work->likelihood. */
-static phl_classified_tree find_posterior(const struct classifying *work)
+/* What the rule needs must be there. */
+static phl_status choose_rule(struct classifying *work, phl_error *error)
 {
-    size_t n = work->use.run->n_models, best = 0;
-    double *row = work->posterior;
+    const phl_run *run = work->use.run;
+    phl_rule rule = work->options->rule;
+    if (rule == PHL_RULE_DEFAULT) {
+        rule = run->head != NULL ? PHL_RULE_HEAD : PHL_RULE_GENERATIVE;
+    }
+    if ((int)rule < PHL_RULE_GENERATIVE || rule > PHL_RULE_BOTH) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "there is no rule number %d", (int)rule);
+    }
+    work->by_models = rule != PHL_RULE_HEAD;
+    work->by_head = rule != PHL_RULE_GENERATIVE;
+    if (work->by_head && run->head == NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "train one with " PHL_CALL("phl_train_classifier"),
+                         "the run has no linear head to classify with");
+    }
+    return work->by_models && run->n_models > 0 ? phl_scores_check_draws(&run->models[0], error)
+                                                : PHL_OK;
+}
+
+/* The posterior of the models, whose log-likelihoods are in work->likelihood; false: the tree has
+ * probability 0 under all of them, and the prior stands in. */
+static bool ask_models(const struct classifying *work, double *row)
+{
+    size_t n = work->use.run->n_models;
     for (size_t k = 0; k < n; k++) {
         row[k] = work->log_prior[k] + work->likelihood[k] / work->temperature;
     }
@@ -106,20 +130,36 @@ static phl_classified_tree find_posterior(const struct classifying *work)
     if (!possible) {
         memcpy(row, work->log_prior, n * sizeof *row);
     }
+    return possible;
+}
+
+/* The posterior of a tree; `head` [K] is that of the head, if it has a say. */
+static phl_classified_tree find_posterior(const struct classifying *work, const double *head)
+{
+    size_t n = work->use.run->n_models, best = 0;
+    double *row = work->posterior;
+    bool possible = work->by_models ? ask_models(work, row) : true;
+    for (size_t k = 0; work->by_head && k < n; k++) {
+        row[k] = work->by_models ? 0.5 * (row[k] + head[k]) : head[k];
+    }
+    if (work->by_head && work->by_models) {
+        (void)phl_log_normalise(row, n);
+    }
     for (size_t k = 1; k < n; k++) {
         best = row[k] > row[best] ? k : best;
     }
     return (phl_classified_tree){.best = best,
                                  .log_posterior = row,
-                                 .log_likelihood = work->likelihood,
+                                 .log_likelihood = work->by_models ? work->likelihood : NULL,
                                  .possible = possible};
 }
 
-static phl_status take_tree(struct classifying *work, size_t tree, phl_error *error)
+static phl_status take_tree(struct classifying *work, size_t tree, const double *head,
+                            phl_error *error)
 {
     phl_use *use = &work->use;
     const phl_forest *block = use->block;
-    phl_classified_tree classified = find_posterior(work);
+    phl_classified_tree classified = find_posterior(work, head);
     phl_status status = PHL_OK;
     if (!classified.possible) {
         status = phl_use_count(use, &use->impossible, tree, error);
@@ -137,34 +177,58 @@ static phl_status take_tree(struct classifying *work, size_t tree, phl_error *er
     return status;
 }
 
-static phl_status classify_block(struct classifying *work, phl_error *error)
+/* log p(tree | class) of every distinct root, [K][roots]. */
+static phl_status score_models(const struct classifying *work, double *scores, phl_error *error)
 {
     const phl_use *use = &work->use;
     phl_prepared prepared = {0};
-    double *scores = NULL;
-    size_t n = use->run->n_models;
+    bool structure = work->options->structure;
     phl_status status = phl_scores_prepare(use->run, use->block, &prepared, error);
     if (status == PHL_OK) {
-        scores = phl_alloc(n * prepared.roots.n, sizeof *scores, error);
-        status = scores == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        if (use->run->kind == PHL_GRAMMAR) {
+            status = phl_grammar_scores_make(&prepared, use->run->models, use->run->n_models,
+                                             structure, PHL_MEAN_LOG, use->threads, use->cancel,
+                                             use->context, scores, error);
+        } else {
+            status = phl_scores_average(
+                &prepared, use->run->models, use->run->n_models, use->threads, use->cancel,
+                use->context, structure ? NULL : scores, structure ? scores : NULL, error);
+        }
     }
-    bool structure = work->options->structure;
-    if (status == PHL_OK && use->run->kind == PHL_GRAMMAR) {
-        status = phl_grammar_scores_make(&prepared, use->run->models, n, structure, PHL_MEAN_LOG,
-                                         use->threads, use->cancel, use->context, scores, error);
-    } else if (status == PHL_OK) {
-        status = phl_scores_average(&prepared, use->run->models, n, use->threads, use->cancel,
-                                    use->context, structure ? NULL : scores,
-                                    structure ? scores : NULL, error);
+    phl_scores_clear(&prepared);
+    return status;
+}
+
+static phl_status classify_block(struct classifying *work, phl_error *error)
+{
+    const phl_use *use = &work->use;
+    phl_roots roots = {0};
+    double *scores = NULL, *heads = NULL;
+    size_t n = use->run->n_models;
+    phl_status status = phl_scores_roots_init(use->block, &roots, error);
+    if (status == PHL_OK) {
+        scores = work->by_models ? phl_alloc(n * roots.n, sizeof *scores, error) : NULL;
+        heads = work->by_head ? phl_alloc(n * roots.n, sizeof *heads, error) : NULL;
+        bool there = (scores != NULL || !work->by_models) && (heads != NULL || !work->by_head);
+        status = there ? PHL_OK : PHL_ERR_MEMORY;
+    }
+    if (status == PHL_OK && work->by_models) {
+        status = score_models(work, scores, error);
+    }
+    if (status == PHL_OK && work->by_head) {
+        status = phl_classify_head(use->run->head, use->block, &roots, use->threads, use->cancel,
+                                   use->context, heads, error);
     }
     for (size_t t = 0; status == PHL_OK && t < use->block->n_trees; t++) {
-        for (size_t k = 0; k < n; k++) {
-            work->likelihood[k] = scores[k * prepared.roots.n + prepared.roots.of_tree[t]];
+        size_t root = roots.of_tree[t];
+        for (size_t k = 0; work->by_models && k < n; k++) {
+            work->likelihood[k] = scores[k * roots.n + root];
         }
-        status = take_tree(work, t, error);
+        status = take_tree(work, t, work->by_head ? heads + root * n : NULL, error);
     }
     phl_free(scores);
-    phl_scores_clear(&prepared);
+    phl_free(heads);
+    phl_scores_roots_clear(&roots);
     return status;
 }
 
@@ -200,6 +264,9 @@ static phl_status classify(const phl_run *run, phl_source *source,
     work.use.count_unseen = work.use.count_unseen && tell_unseen;
     if (status == PHL_OK) {
         status = make_prior(run, options->prior, &work.log_prior, error);
+    }
+    if (status == PHL_OK) {
+        status = choose_rule(&work, error);
     }
     if (status == PHL_OK) {
         work.posterior = phl_alloc(run->n_models, sizeof *work.posterior, error);

@@ -92,6 +92,11 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
         return status;
     }
     options = &own;
+    if (run->kind == PHL_NO_KIND) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "the run holds a classifier alone, which has no chains or restarts to "
+                         "compare");
+    }
     bool all = options->class_index == SIZE_MAX;
     if (!all && options->class_index >= run->n_models) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "class %zu of %zu", options->class_index,

@@ -82,6 +82,10 @@ phl_status phl_scores_check_draws(const phl_model *model, phl_error *error)
     if (model->n_draws > 0) {
         return PHL_OK;
     }
+    if (model->run->kind == PHL_NO_KIND) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "train a model with " PHL_CALL("phl_train"),
+                         "the run holds a classifier alone, no model of trees");
+    }
     const char *name = phl_run_class_name(model->run, model->class_index);
     return phl_raise(error, PHL_ERR_ARGUMENT, "train again, or resume the run",
                      "the model%s%s holds no parameters: training stopped before it had any",

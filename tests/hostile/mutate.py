@@ -194,7 +194,7 @@ class Mutator:
 
     def change_section(self):
         column = self.rng.choice(["version", "required", "name"])
-        value = self.rng.choice(["head", "x y", "models"] if column == "name" else INTEGERS)
+        value = self.rng.choice(["newer", "x y", "models"] if column == "name" else INTEGERS)
         self.note("section", column, value)
         self.run.execute(f"UPDATE OR IGNORE section SET {column} = ? WHERE name = ?",
                          (value, self.rng.choice(list(run_files.SECTIONS))))

@@ -185,7 +185,7 @@ def schema_cases():
     case("format 1 with sections", "tf", "PRAGMA user_version = 1", "digest does not match",
          mend=False)
     case("a section of a newer version", "tf",
-         "INSERT INTO section VALUES ('head', 1, 1, zeroblob(32))", "section 'head', which phloem")
+         "INSERT INTO section VALUES ('newer', 1, 1, zeroblob(32))", "section 'newer', which phloem")
     case("a section that may be passed over", "tf",
          "INSERT INTO section VALUES ('notes', 7, 0, x'00')")
     case("a newer known section", "tf", "UPDATE section SET version = 2 WHERE name = 'models'",

@@ -150,6 +150,11 @@ static void test_tasks(void **state)
     refused(phl_features_text(dictionary, SIZE_MAX, &text, NULL));
     refused(phl_features_extract(dictionary, source, &features, NULL, NULL));
     phl_features_free(dictionary);
+    phl_run *classifier = NULL;
+    phl_classifier_options how;
+    phl_classifier_options_init(&how);
+    how.n_folds = 0;
+    refused(phl_train_classifier(forest, &how, &classifier, NULL));
     refused(phl_cross_validate(forest, &evaluate, &validation, NULL));
     refused(phl_diagnose(run, &diagnose, &diagnosis, NULL));
     phl_source_free(source);

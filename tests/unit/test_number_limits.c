@@ -465,6 +465,18 @@ static phl_status do_features(const struct field *field, number value, phl_error
     return status;
 }
 
+static phl_status do_classifier(const struct field *field, number value, phl_error *error)
+{
+    phl_run *made = NULL;
+    phl_classifier_options options;
+    phl_classifier_options_init(&options);
+    options.cancel = cancel;
+    put(&options, field, value);
+    phl_status status = phl_train_classifier(forest, &options, &made, error);
+    phl_run_free(made);
+    return status;
+}
+
 static phl_status do_diagnose(const struct field *field, number value, phl_error *error)
 {
     phl_diagnosis diagnosis = {0};
@@ -495,7 +507,12 @@ static void test_use(void **state)
     static const struct field features[] = {FIELD(phl_features_options, groups),
                                             FIELD(phl_features_options, least_trees),
                                             FIELD(phl_features_options, threads)};
+    static const struct field classifier[] = {
+        FIELD(phl_classifier_options, n_folds), FIELD(phl_classifier_options, groups),
+        FIELD(phl_classifier_options, c),       FIELD(phl_classifier_options, seed),
+        FIELD(phl_classifier_options, threads), FIELD(phl_classifier_options, memory_limit)};
     TRY(do_features, features);
+    TRY(do_classifier, classifier);
     TRY(do_classify, classify);
     TRY(do_score, score);
     TRY(do_decode, decode);

@@ -223,6 +223,33 @@ static phl_status do_features(void *context, phl_error *error)
     return status;
 }
 
+static phl_status do_classifier(void *context, phl_error *error)
+{
+    const struct setting *setting = context;
+    phl_run *run = NULL;
+    phl_source *source = NULL;
+    phl_evaluation *evaluation = NULL;
+    phl_classify_options options;
+    phl_classifier_options how;
+    phl_classifier_options_init(&how);
+    how.threads = 1;
+    how.n_folds = 2;
+    how.command_line = "test";
+    phl_classify_options_init(&options);
+    options.threads = 1;
+    phl_status status = phl_train_classifier(setting->forest, &how, &run, error);
+    if (status == PHL_OK) {
+        status = phl_source_forest(setting->forest, &source, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_classify(run, source, &options, NULL, &evaluation, error);
+    }
+    phl_evaluation_free(evaluation);
+    phl_source_free(source);
+    phl_run_free(run);
+    return status;
+}
+
 static phl_status do_evaluate(void *context, phl_error *error)
 {
     const struct setting *setting = context;
@@ -251,11 +278,12 @@ static void test_failures(void **state)
     static const struct {
         const char *name;
         phl_status (*run)(void *context, phl_error *error);
-    } tasks[] = {{"score", do_score},       {"score nodes", do_nodes},
-                 {"decode", do_decode},     {"classify", do_classify},
-                 {"label", do_label},       {"label by class", do_label_classes},
-                 {"sample", do_sample},     {"evaluate", do_evaluate},
-                 {"diagnose", do_diagnose}, {"features", do_features}};
+    } tasks[] = {{"score", do_score},          {"score nodes", do_nodes},
+                 {"decode", do_decode},        {"classify", do_classify},
+                 {"label", do_label},          {"label by class", do_label_classes},
+                 {"sample", do_sample},        {"evaluate", do_evaluate},
+                 {"diagnose", do_diagnose},    {"features", do_features},
+                 {"classifier", do_classifier}};
     static const char *const classes[] = {"left", "right"};
     static const char *const text = "left\t(a (b) (c))\n"
                                     "right\t(a _ (b (c) (?)))\n"
