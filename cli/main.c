@@ -136,10 +136,14 @@ static int print_about(int n_words, char *const *words, void (*about_program)(vo
         return EXIT_OK;
     }
     const cli_command *c = find_command(n_words, words, &used, &code);
-    if (c) {
-        about_command(c);
+    if (c == NULL) {
+        return code;
     }
-    return code;
+    if (used < n_words) {
+        return usage_error(NULL, "'%.100s' is not part of a command's name", words[used]);
+    }
+    about_command(c);
+    return EXIT_OK;
 }
 
 static int run_program(int n_words, char *const *words)

@@ -9,7 +9,7 @@
 #include "base/parallel.h"
 #include "forest/forest_cut.h"
 #include "grammar/annotations.h"
-#include "grammar/temperature.h"
+#include "grammar/calibration.h"
 
 enum { CLASS_STEPS = 2, FINAL_STEPS = 3, HIDDEN_STEPS = 6, MERGED_STEPS = 3, USUAL_STAGES = 8 };
 
@@ -451,9 +451,9 @@ static phl_status judge(const struct learner *l, const struct candidate *candida
         total += l->held_weight[t];
     }
     if (status == PHL_OK && n_classes > 1) {
-        const phl_temperature_data data = {
+        const phl_calibration_data data = {
             n, n_classes, by_tree, l->held_class, l->held_weight, l->log_prior};
-        (void)phl_temperature_fit(&data, figure);
+        (void)phl_calibration_fit(&data, figure);
     } else if (status == PHL_OK) {
         *figure = total > 0.0 ? sum / total : 0.0;
     }

@@ -182,6 +182,11 @@ static void put_draw(phl_text_writer *writer, const phl_draw *draw)
 
 phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error)
 {
+    if (run->head != NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "the table head of the run file has it (docs/run-file.md)",
+                         "the linear head of a run cannot be written as JSON yet");
+    }
     phl_text_writer writer = {{NULL, 0, 0}, PHL_OK, error};
     phl_text_put(&writer, "{\"format\":1,\"model\":");
     put_name(&writer, phl_kind_name(run->kind));

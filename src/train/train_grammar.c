@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "grammar/calibration.h"
 #include "grammar/grammar_learn.h"
-#include "grammar/temperature.h"
 #include "train/training.h"
 
 /* Number of the model of every tree, to be released with phl_free. */
@@ -252,7 +252,7 @@ static bool average_scores(const phl_run *run, const char *form, size_t n_held, 
 }
 
 /* The starts that classify best, all or those of one form, and their temperature. */
-static phl_status choose_form(phl_run *run, phl_temperature_data *data, double *score,
+static phl_status choose_form(phl_run *run, phl_calibration_data *data, double *score,
                               phl_error *error)
 {
     static const char *const forms[] = {"all", "pair", "single"};
@@ -263,7 +263,7 @@ static phl_status choose_form(phl_run *run, phl_temperature_data *data, double *
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         double posterior = -INFINITY, found = 1.0;
         if (average_scores(run, forms[i], data->n, score)) {
-            found = phl_temperature_fit(data, &posterior);
+            found = phl_calibration_fit(data, &posterior);
         }
         if (posterior > best) {
             best = posterior;
@@ -314,7 +314,7 @@ phl_status phl_train_grammar_finish(const phl_training *training, phl_error *err
         for (size_t c = 0; c < run->n_models; c++) {
             log_prior[c] = log(run->models[c].weight);
         }
-        phl_temperature_data data = {n, run->n_models, score, class_of, weight, log_prior};
+        phl_calibration_data data = {n, run->n_models, score, class_of, weight, log_prior};
         status = choose_form(run, &data, score, error);
     }
     phl_free(score);

@@ -1,9 +1,9 @@
-/* temperature.c - how far class posteriors can be believed; see temperature.h. */
-#include "grammar/temperature.h"
+/* calibration.c - how far class posteriors can be believed; see calibration.h. */
+#include "grammar/calibration.h"
 
 #include <math.h>
 
-double phl_temperature_posterior(const phl_temperature_data *data, double temperature)
+double phl_calibration_posterior(const phl_calibration_data *data, double temperature)
 {
     double sum = 0.0, total = 0.0;
     for (size_t t = 0; t < data->n; t++) {
@@ -24,13 +24,13 @@ double phl_temperature_posterior(const phl_temperature_data *data, double temper
     return total > 0.0 ? sum / total : 0.0;
 }
 
-double phl_temperature_fit(const phl_temperature_data *data, double *best)
+double phl_calibration_fit(const phl_calibration_data *data, double *best)
 {
     double found = 1.0;
-    *best = phl_temperature_posterior(data, 1.0);
+    *best = phl_calibration_posterior(data, 1.0);
     for (int i = -16; i <= 96; i++) { /* 0.5 to 64, in steps of 4 % */
         double temperature = exp2((double)i / 16.0);
-        double value = phl_temperature_posterior(data, temperature);
+        double value = phl_calibration_posterior(data, temperature);
         if (value > *best) {
             *best = value;
             found = temperature;

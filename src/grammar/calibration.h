@@ -1,26 +1,26 @@
-/* temperature.h - how far class posteriors can be believed.
+/* calibration.h - how far class posteriors can be believed.
  *
  * The posterior of class c is proportional to prior(c) p(tree | c)^(1/T).  T above 1 makes up for
  * log-likelihoods that differ more than they should.
  */
-#ifndef PHL_GRAMMAR_TEMPERATURE_H
-#define PHL_GRAMMAR_TEMPERATURE_H
+#ifndef PHL_GRAMMAR_CALIBRATION_H
+#define PHL_GRAMMAR_CALIBRATION_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct phl_temperature_data {
+typedef struct phl_calibration_data {
     size_t n, n_classes;
     const double *score;     /* [n][n_classes] log p of each tree under each class */
     const int32_t *class_of; /* [n] */
     const double *weight;    /* [n] */
     const double *log_prior; /* [n_classes] up to a constant */
-} phl_temperature_data;
+} phl_calibration_data;
 
 /* Mean log posterior of the trees' classes; 0 without trees. */
-double phl_temperature_posterior(const phl_temperature_data *data, double temperature);
+double phl_calibration_posterior(const phl_calibration_data *data, double temperature);
 
 /* The temperature that makes it largest (1 without trees), and its value. */
-double phl_temperature_fit(const phl_temperature_data *data, double *best);
+double phl_calibration_fit(const phl_calibration_data *data, double *best);
 
 #endif
