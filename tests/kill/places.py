@@ -168,17 +168,24 @@ def judge_run(run, olds, new_words, new):
     return None if len(left) == 1 else f"left {left}", which
 
 
+def size_of(path):
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
+
+
 def make_unfinished(run, words):
-    """A training that was killed with a log beside its file."""
+    """A training that was killed with a log beside its file, as soon as there is something in it."""
+    log = run + "-wal"
     while True:
         remove(run)
         process = begin(words)
-        while not os.path.exists(run + "-wal") and process.poll() is None:
-            time.sleep(0.001)
-        time.sleep(0.03)
+        while size_of(log) == 0 and process.poll() is None:
+            time.sleep(0.0005)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        if process.returncode != 0 and os.path.exists(run + "-wal") and os.path.getsize(run + "-wal") > 0:
+        if process.returncode != 0 and os.path.exists(run) and size_of(log) > 0:
             return
 
 
