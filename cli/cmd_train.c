@@ -84,7 +84,7 @@ static int describe(const cli_arguments *parsed, const phl_forest *forest, const
     bool grammar = how->options.kind == PHL_GRAMMAR, one = how->options.states == 1;
     terminal_message("model %s, %u %s, %s%s; %s", phl_kind_name(how->options.kind),
                      (unsigned)how->options.states,
-                     grammar ? one ? "annotation a label" : "annotations a label at most"
+                     grammar ? one ? "annotation per label" : "annotations per label at most"
                      : one   ? "state"
                              : "states",
                      how->options.per_class ? "one model for each of " : "one model for all trees",
