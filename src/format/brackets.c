@@ -344,15 +344,17 @@ static bool needs_quotes(const char *name, size_t length)
     if (length == 0 || name[0] == '#' || (length == 1 && (name[0] == '_' || name[0] == '?'))) {
         return true;
     }
+    bool ascii = true;
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)name[i];
         if (byte <= ' ' || byte == '(' || byte == ')' || byte == '"') {
             return true;
         }
+        ascii = ascii && byte < 0x7f;
     }
     /* A byte order mark at the start of a file would be taken for just that; others could command a
      * terminal. */
-    return phl_text_is_hidden(name, length);
+    return !ascii && phl_text_is_hidden(name, length);
 }
 
 static void write_name(phl_output *output, const phl_alphabet *names, int32_t number)

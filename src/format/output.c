@@ -237,7 +237,7 @@ void phl_output_string(phl_output *output, const char *string)
 
 void phl_output_repeat(phl_output *output, const char *string, size_t times)
 {
-    size_t length = strlen(string);
+    size_t length = times > 0 ? strlen(string) : 0;
     for (size_t i = 0; i < times; i++) {
         phl_output_write(output, string, length);
     }
