@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FORMATS "brackets|json|elastic|xml|conllu|ptb"
+#define FORMATS "brackets|json|elastic|xml|html|conllu|ptb"
+#define FORMATS_WRITTEN "brackets|json|elastic|xml|conllu|ptb"
 #define CAP(name_, what_, default_)                                                                \
     {                                                                                              \
         .name = name_, .type = OPTION_INTEGER, .argument = "N", .least = 1, .most = UINT64_MAX,    \
@@ -30,7 +31,7 @@ static const cli_option reading_rows[] = {
     OPTION_FLAG_ROW("no-class", "ignore classes", .excludes = "class-by-folder"),
     OPTION_FLAG_ROW("class-by-folder",
                     "the class of a tree is the name of the folder its file is in; always "
-                    "so for XML"),
+                    "so for XML and HTML"),
     OPTION_LIST_ROW("only-class", "A,B,...",
                     "use only trees of these classes; '\\,' stands for a comma in a name"),
     OPTION_INTEGER_ROW("limit", "N", 1, SIZE_MAX, "stop after N trees", .letter = 'n',
@@ -42,8 +43,10 @@ static const cli_option reading_rows[] = {
 const option_group reading_options = GROUP("Reading", reading_rows);
 
 static const cli_option format_rows[] = {
-    OPTION_FLAG_ROW("attributes", "XML: attributes too, as leaves labelled @name"),
-    OPTION_FLAG_ROW("text", "XML: text too, as leaves labelled #text"),
+    OPTION_FLAG_ROW("attributes", "XML, HTML: attributes too, as leaves labelled @name"),
+    OPTION_FLAG_ROW("text", "XML, HTML: text too, as leaves labelled #text"),
+    OPTION_LIST_ROW("html-skip", "A,B,...",
+                    "HTML: leave out these elements and what is in them, as in script,style,svg"),
     OPTION_CHOICE_ROW("words", "WHAT", "keep|drop", "parse trees: words as leaves, or not at all",
                       .fallback = "keep"),
     OPTION_CHOICE_ROW("conllu-label", "COLUMN", "upos|deprel|form",
@@ -54,10 +57,11 @@ const option_group reading_formats = GROUP("Formats", format_rows);
 static const cli_option cap_rows[] = {
     CAP("max-nodes", "nodes per tree", "100,000,000"), /* first: see reading_caps_but_nodes */
     CAP("max-children", "highest slot of a child", "10,000,000"),
-    CAP("max-depth", "XML: depth of elements", "10,000"),
-    CAP("max-attributes", "XML: attributes of an element", "10,000"),
+    CAP("max-depth", "XML, HTML: depth of elements", "10,000"),
+    CAP("max-attributes", "XML, HTML: attributes of an element", "10,000"),
     CAP("max-name", "bytes of a label or class", "65,536"),
-    CAP("max-token", "bytes of a line or of one piece of markup", "1 GiB; XML 16 MiB"),
+    CAP("max-token", "bytes of a line or of one piece of markup",
+        "1 GiB; XML 16 MiB; an HTML page 64 MiB"),
     CAP("max-ratio", "size of a compressed file's content in multiples of its own", "1,000"),
 };
 const option_group reading_caps = GROUP("Caps on input", cap_rows);
@@ -76,7 +80,7 @@ const option_group reading_caps_but_nodes = {"Caps on input", cap_rows + 1,
          .letter = 't',                                                                            \
          .type = OPTION_CHOICE,                                                                    \
          .argument = "FORMAT",                                                                     \
-         .choices = FORMATS,                                                                       \
+         .choices = FORMATS_WRITTEN,                                                               \
          .fallback_note = "by the name of OUT, else brackets",                                     \
          .help = "format to write; xml writes one file per tree into the folder OUT, with one "    \
                  "folder per class"},                                                              \
@@ -156,6 +160,7 @@ void forest_read_options(const cli_arguments *parsed, read_reports *reports, phl
     o->limit = (size_t)arguments_integer(parsed, "limit");
     o->xml_attributes = arguments_flag(parsed, "attributes");
     o->xml_text = arguments_flag(parsed, "text");
+    o->html_skip = arguments_list(parsed, "html-skip", &o->n_html_skip);
     o->ptb_drop_words = strcmp(arguments_choice(parsed, "words"), "drop") == 0;
     o->conllu_label = (phl_conllu_label)arguments_choice_index(parsed, "conllu-label");
     o->max_nodes = arguments_integer(parsed, "max-nodes");

@@ -280,7 +280,8 @@ typedef enum phl_format {
     PHL_FORMAT_ELASTIC,
     PHL_FORMAT_XML,
     PHL_FORMAT_CONLLU,
-    PHL_FORMAT_PTB
+    PHL_FORMAT_PTB,
+    PHL_FORMAT_HTML /* read only */
 } phl_format;
 
 PHL_API const char *phl_format_name(phl_format format);
@@ -298,16 +299,17 @@ typedef enum phl_conllu_label {
 typedef struct phl_read_options {
     size_t size; /* set by init */
     phl_format format;
-    bool no_sharing;                 /* as in phl_builder_options */
-    bool skip_bad;                   /* report bad trees and go on */
-    const char *class_name;          /* class of every tree; NULL: as the input says */
-    bool no_class;                   /* drop classes */
-    bool class_by_folder;            /* class = the folder's name, for every format (XML: always) */
+    bool no_sharing;        /* as in phl_builder_options */
+    bool skip_bad;          /* report bad trees and go on */
+    const char *class_name; /* class of every tree; NULL: as the input says */
+    bool no_class;          /* drop classes */
+    bool class_by_folder;   /* class = the folder's name, for every format (XML, HTML: always)
+                             */
     const char *const *only_classes; /* keep trees of these classes only ... */
     size_t n_only_classes;           /* ... 0: all */
     size_t limit;                    /* stop after this many trees; 0: no limit */
-    bool xml_attributes;             /* attributes as leaves labelled "@name" */
-    bool xml_text;                   /* text as leaves labelled "#text" */
+    bool xml_attributes;             /* XML, HTML: attributes as leaves labelled "@name" */
+    bool xml_text;                   /* XML, HTML: text as leaves labelled "#text" */
     bool ptb_drop_words;             /* leave words out of parse trees */
     phl_conllu_label conllu_label;
     /* Blocks of a source end after the tree with which they have so many trees, or distinct
@@ -317,14 +319,17 @@ typedef struct phl_read_options {
     /* Caps; 0 = default. */
     uint64_t max_nodes;      /* nodes per tree: 100,000,000 */
     uint64_t max_children;   /* highest slot: 10,000,000 */
-    uint64_t max_depth;      /* XML nesting: 10,000 */
-    uint64_t max_attributes; /* XML attributes an element: 10,000 */
+    uint64_t max_depth;      /* XML, HTML: nesting: 10,000 */
+    uint64_t max_attributes; /* XML, HTML: attributes an element: 10,000 */
     uint64_t max_name;       /* bytes of a label or class: 65,536 */
-    uint64_t max_token; /* bytes of one line of text or one piece of markup: 1 GiB, XML 16 MiB */
-    uint64_t max_ratio; /* decompressed to compressed size (past 64 MiB): 1,000 */
+    uint64_t max_token;      /* bytes of one line of text or one piece of markup: 1 GiB, XML
+                              * 16 MiB; of an HTML page: 64 MiB */
+    uint64_t max_ratio;      /* decompressed to compressed size (past 64 MiB): 1,000 */
     phl_report_fn report;
     phl_cancel_fn cancel;
-    void *context; /* for both callbacks */
+    void *context;                /* for both callbacks */
+    const char *const *html_skip; /* HTML: leave out elements of these names, and what is in them */
+    size_t n_html_skip;
 } phl_read_options;
 
 /* What was read.  Frozen. */

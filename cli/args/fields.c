@@ -28,6 +28,8 @@ static const field fields[] = {
     {"read.limit", "limit"},
     {"read.xml_attributes", "attributes"},
     {"read.xml_text", "text"},
+    {"read.html_skip", "html-skip"},
+    {"read.n_html_skip", "html-skip"},
     {"read.ptb_drop_words", "words"},
     {"read.conllu_label", "conllu-label"},
     {"read.block_trees", "block"},

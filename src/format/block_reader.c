@@ -39,8 +39,10 @@ static phl_read_options resolve(const phl_read_options *options, phl_format form
     resolved.max_depth = or_default(options->max_depth, 10000);
     resolved.max_attributes = or_default(options->max_attributes, 10000);
     resolved.max_name = or_default(options->max_name, 65536);
-    resolved.max_token = or_default(
-        options->max_token, format == PHL_FORMAT_XML ? (uint64_t)16 << 20 : (uint64_t)1 << 30);
+    uint64_t token = format == PHL_FORMAT_XML    ? (uint64_t)16 << 20
+                     : format == PHL_FORMAT_HTML ? (uint64_t)64 << 20
+                                                 : (uint64_t)1 << 30;
+    resolved.max_token = or_default(options->max_token, token);
     resolved.max_ratio = or_default(options->max_ratio, 1000);
     return resolved;
 }
@@ -91,11 +93,11 @@ static phl_status choose_driver(phl_input *input, const char *path, const phl_re
     if (*driver == NULL) {
         char excerpt[PHL_EXCERPT_SIZE];
         phl_position position = {phl_input_name(input), 0, 0};
-        return phl_raise_at(
-            error, PHL_ERR_FORMAT, position,
-            "name it with " PHL_OPTION_TO("read.format", "brackets|json|elastic|xml|conllu|ptb"),
-            "cannot tell the format from the name or from '%s'",
-            phl_text_excerpt(text, length, excerpt));
+        return phl_raise_at(error, PHL_ERR_FORMAT, position,
+                            "name it with " PHL_OPTION_TO(
+                                "read.format", "brackets|json|elastic|xml|html|conllu|ptb"),
+                            "cannot tell the format from the name or from '%s'",
+                            phl_text_excerpt(text, length, excerpt));
     }
     return PHL_OK;
 }

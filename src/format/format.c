@@ -5,6 +5,7 @@
 
 /* In the order in which they are asked to recognise content: the more particular first. */
 static const phl_format_driver *const drivers[] = {
+    &phl_html_driver, /* before xml, which takes whatever begins with < */
     &phl_xml_driver,
     &phl_json_driver,
     &phl_conllu_driver,

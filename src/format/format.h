@@ -49,6 +49,7 @@ extern const phl_format_driver phl_brackets_driver;
 extern const phl_format_driver phl_json_driver;
 extern const phl_format_driver phl_elastic_driver;
 extern const phl_format_driver phl_xml_driver;
+extern const phl_format_driver phl_html_driver;
 extern const phl_format_driver phl_conllu_driver;
 extern const phl_format_driver phl_ptb_driver;
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static bool is_wanted(const phl_read_options *options, phl_span class_name)
 {
     if (options->n_only_classes == 0) {
@@ -80,6 +82,32 @@ phl_status phl_reader_end_tree(phl_reader *reader, phl_span class_name, double w
                     builder->n_nodes + builder->n_links >= reader->max_size ||
                     (options->limit != 0 && reader->summary->trees >= options->limit);
     return phl_reader_check_cancel(reader, error);
+}
+
+phl_status phl_reader_end_document(phl_reader *reader, phl_error *error)
+{
+    return phl_reader_end_tree(reader, span_of(reader->folder_class), 1.0, span_of(NULL), 0, error);
+}
+
+phl_status phl_reader_check_name(const phl_reader *reader, phl_position place, const char *what,
+                                 const char *name, size_t length, phl_error *error)
+{
+    uint64_t cap = reader->options->max_name;
+    if (length <= cap) {
+        return PHL_OK;
+    }
+    char shown[PHL_EXCERPT_SIZE];
+    return phl_raise_at(error, PHL_ERR_LIMIT, place,
+                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
+                        "%s '%s' of %zu bytes, more than %llu", what,
+                        phl_text_excerpt(name, length, shown), length, (unsigned long long)cap);
+}
+
+phl_status phl_reader_raise_depth(const phl_reader *reader, phl_position place, phl_error *error)
+{
+    return phl_raise_at(
+        error, PHL_ERR_LIMIT, place, "raise the cap with " PHL_OPTION_TO("read.max_depth", ""),
+        "elements nested more than %llu deep", (unsigned long long)reader->options->max_depth);
 }
 
 phl_status phl_reader_bad_tree(phl_reader *reader, phl_status status, phl_error *error)

@@ -36,6 +36,16 @@ typedef struct phl_span {
 phl_status phl_reader_end_tree(phl_reader *reader, phl_span class_name, double weight, phl_span id,
                                uint64_t line, phl_error *error);
 
+/* The same for a document that is a file: its class is the name of the folder, its line unknown. */
+phl_status phl_reader_end_document(phl_reader *reader, phl_error *error);
+
+/* Refuse a name of more bytes than options allow; `what` goes before it. */
+phl_status phl_reader_check_name(const phl_reader *reader, phl_position place, const char *what,
+                                 const char *name, size_t length, phl_error *error);
+
+/* Elements are nested deeper than options allow. */
+phl_status phl_reader_raise_depth(const phl_reader *reader, phl_position place, phl_error *error);
+
 /* The tree under construction is bad for the reason in *error (which must not be NULL; `status` is
  * error->status): it is forgotten.  Returns PHL_OK if the reader is to pass over it and go on, else
  * the status to return. */

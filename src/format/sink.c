@@ -27,7 +27,9 @@ phl_status phl_sink_open(const char *path, const phl_write_options *options, phl
     }
     phl_status status = phl_write_options_take(options, &made->options, error);
     if (status == PHL_OK) {
-        made->driver = phl_write_driver(&made->options, path);
+        status = phl_write_driver(&made->options, path, &made->driver, error);
+    }
+    if (status == PHL_OK) {
         made->path = phl_copy_text(path, strlen(path), error);
         status = made->path == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }

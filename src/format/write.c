@@ -179,13 +179,20 @@ static void end(phl_writer *writer)
     phl_walk_free(writer->walk);
 }
 
-const phl_format_driver *phl_write_driver(const phl_write_options *options, const char *path)
+phl_status phl_write_driver(const phl_write_options *options, const char *path,
+                            const phl_format_driver **driver, phl_error *error)
 {
     phl_format format = options->format;
     if (format == PHL_FORMAT_AUTO && path != NULL) {
         format = phl_format_of_file(path);
     }
-    return phl_format_driver_of(format != PHL_FORMAT_AUTO ? format : PHL_FORMAT_BRACKETS);
+    *driver = phl_format_driver_of(format != PHL_FORMAT_AUTO ? format : PHL_FORMAT_BRACKETS);
+    if (*driver == NULL || (*driver)->write_tree == NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "choose another with " PHL_OPTION_TO("write.format", ""),
+                         "the format %s can be read, but not written", phl_format_name(format));
+    }
+    return PHL_OK;
 }
 
 phl_status phl_write_block(const phl_forest *block, size_t first, const phl_write_options *options,
@@ -215,7 +222,11 @@ phl_status phl_forest_write(const phl_forest *forest, const char *path,
         return status;
     }
     options = &own;
-    const phl_format_driver *driver = phl_write_driver(options, path);
+    const phl_format_driver *driver = NULL;
+    status = phl_write_driver(options, path, &driver, error);
+    if (status != PHL_OK) {
+        return status;
+    }
     phl_writer writer;
     status = begin(&writer, forest, 0, options, driver, error);
     if (status == PHL_OK) {
@@ -245,7 +256,11 @@ phl_status phl_forest_write_memory(const phl_forest *forest, const phl_write_opt
         return status;
     }
     options = &own;
-    const phl_format_driver *driver = phl_write_driver(options, NULL);
+    const phl_format_driver *driver = NULL;
+    status = phl_write_driver(options, NULL, &driver, error);
+    if (status != PHL_OK) {
+        return status;
+    }
     phl_writer writer;
     status = begin(&writer, forest, 0, options, driver, error);
     if (status == PHL_OK) {

@@ -4,8 +4,9 @@
 
 #include "format/format.h"
 
-/* The driver that the options, or the name of the output, ask for. */
-const phl_format_driver *phl_write_driver(const phl_write_options *options, const char *path);
+/* The driver that the options, or the name of the output, ask for; it can write. */
+phl_status phl_write_driver(const phl_write_options *options, const char *path,
+                            const phl_format_driver **driver, phl_error *error);
 
 phl_status phl_write_options_take(const phl_write_options *given, phl_write_options *taken,
                                   phl_error *error);

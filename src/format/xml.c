@@ -116,13 +116,8 @@ static phl_status read_document(phl_reader *reader, phl_error *error)
         status = parse_document(&reading);
     }
     if (status == PHL_OK) {
-        phl_span class_name = {NULL, 0};
-        phl_span no_id = {NULL, 0};
-        if (!reading.no_class && reader->folder_class != NULL) {
-            class_name.bytes = reader->folder_class;
-            class_name.length = strlen(reader->folder_class);
-        }
-        status = phl_reader_end_tree(reader, class_name, 1.0, no_id, 0, error);
+        reader->folder_class = reading.no_class ? NULL : reader->folder_class;
+        status = phl_reader_end_document(reader, error);
     } else {
         status = phl_reader_bad_tree(reader, status, error);
     }

@@ -66,11 +66,12 @@ static phl_status raise_invalid_token(const phl_xml_reading *reading)
                             "found '%s', which is a NUL byte or not UTF-8",
                             found_text(reading, "<>", found));
     }
-    return phl_raise_at(reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
-                        reading->html ? "HTML is rarely XML: convert it to XHTML with tidy -asxml"
-                                      : "in text and attributes, write & as &amp; and < as &lt;",
-                        "found '%s', which is not well-formed XML here",
-                        found_text(reading, "", found));
+    return phl_raise_at(
+        reading->error, PHL_ERR_SYNTAX, phl_xml_handlers_place(reading),
+        reading->html
+            ? "HTML is rarely XML: read it as such with " PHL_OPTION_TO("read.format", "html")
+            : "in text and attributes, write & as &amp; and < as &lt;",
+        "found '%s', which is not well-formed XML here", found_text(reading, "", found));
 }
 
 /* The end came while something was open, or before anything was. */
@@ -129,12 +130,13 @@ phl_status phl_xml_fault_raise(const phl_xml_reading *reading)
         return phl_raise_at(error, PHL_ERR_SYNTAX, place, "close it with ]]>",
                             "the document ends inside a CDATA section");
     case XML_ERROR_TAG_MISMATCH:
-        return phl_raise_at(error, PHL_ERR_SYNTAX, place,
-                            reading->html
-                                ? "HTML is rarely XML: convert it to XHTML with tidy -asxml"
-                                : "close elements in the reverse order of opening them",
-                            "found the end tag '%s', expected '%s'",
-                            found_text(reading, "> \t\r", found), open_element(reading, expected));
+        return phl_raise_at(
+            error, PHL_ERR_SYNTAX, place,
+            reading->html
+                ? "HTML is rarely XML: read it as such with " PHL_OPTION_TO("read.format", "html")
+                : "close elements in the reverse order of opening them",
+            "found the end tag '%s', expected '%s'", found_text(reading, "> \t\r", found),
+            open_element(reading, expected));
     case XML_ERROR_DUPLICATE_ATTRIBUTE:
         return phl_raise_at(error, PHL_ERR_SYNTAX, place, "keep one of the two",
                             "found a second attribute of the same name: '%s'",

@@ -123,15 +123,8 @@ static phl_status count_declared_work(phl_xml_reading *reading, const char *name
 static phl_status check_name(const phl_xml_reading *reading, const char *what, const char *name,
                              size_t length)
 {
-    uint64_t cap = reading->reader->options->max_name;
-    if (length <= cap) {
-        return PHL_OK;
-    }
-    char shown[PHL_EXCERPT_SIZE];
-    return phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
-                        "raise the cap with " PHL_OPTION_TO("read.max_name", ""),
-                        "%s '%s' of %zu bytes, more than %llu", what,
-                        phl_text_excerpt(name, length, shown), length, (unsigned long long)cap);
+    return phl_reader_check_name(reading->reader, phl_xml_handlers_place(reading), what, name,
+                                 length, reading->error);
 }
 
 static phl_status open_labelled(phl_xml_reading *reading, const char *name, size_t length,
@@ -254,10 +247,8 @@ static void XMLCALL start_element(void *context, const XML_Char *name, const XML
         reading->html |= is_html(name);
     }
     if (++reading->depth > options->max_depth) {
-        status = phl_raise_at(reading->error, PHL_ERR_LIMIT, phl_xml_handlers_place(reading),
-                              "raise the cap with " PHL_OPTION_TO("read.max_depth", ""),
-                              "elements nested more than %llu deep",
-                              (unsigned long long)options->max_depth);
+        status = phl_reader_raise_depth(reading->reader, phl_xml_handlers_place(reading),
+                                        reading->error);
     }
     if (status == PHL_OK) {
         status = check_name(reading, "an element called", name, length);

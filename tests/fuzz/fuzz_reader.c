@@ -194,7 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_blocks(data, size, &options, lenient, NULL);
     must(reports == 2 * reports_before, "blocks report otherwise", NULL);
     check_counts(lenient);
-    for (int format = PHL_FORMAT_BRACKETS; format <= PHL_FORMAT_PTB; format++) {
+    for (int format = PHL_FORMAT_BRACKETS; format <= PHL_FORMAT_PTB; format++) { /* all written */
         check_round_trip(lenient, (phl_format)format, options.conllu_label);
     }
     phl_forest_free(strict);

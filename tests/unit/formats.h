@@ -115,6 +115,20 @@ static inline void check_refused_text(const char *native, phl_format format, con
     phl_forest_free(forest);
 }
 
+/* No tree at all can be written in the format. */
+static inline void check_refused_writing(phl_format format, const char *reason)
+{
+    phl_forest *forest = trees("(a)\n");
+    char *text = NULL;
+    size_t size = 0;
+    phl_error error = {0};
+    phl_write_options options = write_options(format);
+    assert_int_equal(phl_forest_write_memory(forest, &options, &text, &size, &error),
+                     PHL_ERR_ARGUMENT);
+    assert_string_equal(error.message, reason);
+    phl_forest_free(forest);
+}
+
 /* The content alone tells the format (or, with a native text, does not tell this one). */
 static inline phl_status recognised_status(const char *text, size_t size)
 {

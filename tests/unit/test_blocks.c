@@ -199,6 +199,7 @@ static const struct sample {
      "{\"class\":\"a\",\"label\":[\"r\\n\"],\"parent\":[-1]}",
      0},
     {PHL_FORMAT_XML, "<r><x b=\"2\">text</x><y/></r>", 0},
+    {PHL_FORMAT_HTML, "<!doctype html><p>text<ul><li class=x>a<li>b</ul>", 0},
     {PHL_FORMAT_CONLLU,
      "# sent_id = s1\n1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n"
      "2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
@@ -221,6 +222,7 @@ static const struct sample bad_samples[] = {
      "{\"label\":[\"q\",\"x\"],\"parent\":[-1]}\n{\"label\":[\"s\"],\"parent\":[-1]}\n",
      2},
     {PHL_FORMAT_XML, "<r><x></r>", 0},
+    {PHL_FORMAT_HTML, "<meta charset=utf-7><p>", 0},
     {PHL_FORMAT_CONLLU,
      "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n\n1\tNo\tno\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
      "1\tx\tx\tX\t_\t_\t7\troot\t_\t_\n2\ty\ty\tX\t_\t_\t0\troot\t_\t_\n\n"
@@ -238,7 +240,8 @@ static void test_every_format(void **state)
         phl_read_options options = read_options(good_samples[i].format);
         static struct transcript whole;
         read_whole(&source, options, &whole);
-        assert_true(whole.n_trees > 3 || good_samples[i].format == PHL_FORMAT_XML);
+        assert_true(whole.n_trees > 3 || good_samples[i].format == PHL_FORMAT_XML ||
+                    good_samples[i].format == PHL_FORMAT_HTML);
         options.xml_attributes = options.xml_text = true;
         check_blocks(&source, options);
         options.no_sharing = true;
@@ -323,9 +326,9 @@ static void test_files(void **state)
     put_text("in/k1/b.xml", "<a><b/></a>");
     put_text("in/k1/c.xml", "<c/>");
     put_text("in/d.trees", "");
-    put_text("in/e.ptb", good_samples[5].text);
+    put_text("in/e.ptb", good_samples[6].text);
     put_gzip("in/f.trees.gz", good_samples[0].text);
-    put_text("in/g.conllu", good_samples[4].text);
+    put_text("in/g.conllu", good_samples[5].text);
     put_text("in/h.jsonl", good_samples[2].text);
     const char *paths[] = {in_folder("in"), in_folder("in/e.ptb"), in_folder("in/k1/b.xml"),
                            in_folder("in/f.trees.gz")};

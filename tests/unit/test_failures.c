@@ -24,6 +24,7 @@ static const char json_text[] =
 static const char xml_text[] =
     "<?xml version=\"1.0\"?><?phloem nodes?><!DOCTYPE r [<!ATTLIST x a CDATA \"1\">]>"
     "<r><x b=\"2\">text</x><node label=\"a b\" slot=\"5\"/></r>";
+static const char html_text[] = "<title>t</title><p class=a \xe9>x<b>y<table><tr><td>z";
 static const char conllu_text[] = "# sent_id = s1\n1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n"
                                   "2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
                                   "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n";
@@ -343,6 +344,12 @@ static void test_reading_xml(void **state)
 {
     (void)state;
     read_failures(PHL_FORMAT_XML, xml_text, strlen(xml_text));
+}
+
+static void test_reading_html(void **state)
+{
+    (void)state;
+    read_failures(PHL_FORMAT_HTML, html_text, strlen(html_text));
 }
 
 static void test_reading_conllu(void **state)
@@ -730,15 +737,15 @@ static void test_failing_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(test_reading_brackets),  IN_A_FOLDER(test_reading_elastic),
-        IN_A_FOLDER(test_reading_json),      IN_A_FOLDER(test_reading_xml),
-        IN_A_FOLDER(test_reading_conllu),    IN_A_FOLDER(test_reading_ptb),
-        IN_A_FOLDER(test_writing),           IN_A_FOLDER(test_combining),
-        IN_A_FOLDER(test_walking),           IN_A_FOLDER(test_generating),
-        IN_A_FOLDER(test_building),          IN_A_FOLDER(test_writing_files),
-        IN_A_FOLDER(test_writing_documents), IN_A_FOLDER(test_adding_documents),
-        IN_A_FOLDER(test_reading_files),     IN_A_FOLDER(test_failing_reads),
-        IN_A_FOLDER(test_failing_writes),
+        IN_A_FOLDER(test_reading_brackets), IN_A_FOLDER(test_reading_elastic),
+        IN_A_FOLDER(test_reading_json),     IN_A_FOLDER(test_reading_xml),
+        IN_A_FOLDER(test_reading_html),     IN_A_FOLDER(test_reading_conllu),
+        IN_A_FOLDER(test_reading_ptb),      IN_A_FOLDER(test_writing),
+        IN_A_FOLDER(test_combining),        IN_A_FOLDER(test_walking),
+        IN_A_FOLDER(test_generating),       IN_A_FOLDER(test_building),
+        IN_A_FOLDER(test_writing_files),    IN_A_FOLDER(test_writing_documents),
+        IN_A_FOLDER(test_adding_documents), IN_A_FOLDER(test_reading_files),
+        IN_A_FOLDER(test_failing_reads),    IN_A_FOLDER(test_failing_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

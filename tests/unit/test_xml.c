@@ -95,9 +95,9 @@ static void test_not_well_formed(void **state)
     check_bad(&options, "<a>\n <b></a>", PHL_ERR_SYNTAX, 2, 7,
               "found the end tag 'a', expected 'b'", "reverse order");
     check_bad(&options, "<!DOCTYPE html>\n<html><br></html>", PHL_ERR_SYNTAX, 2, 13,
-              "found the end tag 'html', expected 'br'", "tidy -asxml");
+              "found the end tag 'html', expected 'br'", "read.format=html");
     check_bad(&options, "<html><p>a & b</p></html>", PHL_ERR_SYNTAX, 1, 13, "found ' b</p></html>'",
-              "tidy -asxml");
+              "read.format=html");
     check_bad(&options, "<a/>\n<b/>", PHL_ERR_SYNTAX, 2, 1,
               "found '<b/>' after the root element, expected the end of the file",
               "a file of its own");
