@@ -219,6 +219,20 @@ bool training_interrupted(const phl_run *run)
     return false;
 }
 
+/* What 'diagnose' says at its end. */
+static void tell_verdict(const phl_run *run)
+{
+    phl_diagnosis diagnosis = {0};
+    phl_error error = {0};
+    if (phl_diagnose(run, NULL, &diagnosis, &error) == PHL_OK) {
+        char *summary = terminal_words(diagnosis.summary);
+        terminal_message("verdict: %s%s", summary,
+                         diagnosis.trouble ? "; 'phloem diagnose' says more" : "");
+        free(summary);
+    }
+    phl_diagnosis_clear(&diagnosis);
+}
+
 int training_end(const cli_arguments *parsed, const phl_run *run, const char *path)
 {
     bool quiet = arguments_flag(parsed, "quiet");
@@ -233,6 +247,7 @@ int training_end(const cli_arguments *parsed, const phl_run *run, const char *pa
     }
     if (!quiet) {
         terminal_message("written to %s", path);
+        tell_verdict(run);
     }
     return EXIT_OK;
 }

@@ -529,7 +529,7 @@ typedef struct phl_model phl_model;
 
 /* Where a training is.  Callbacks of a training come one at a time, but from any of its threads.
  *
- * `rhat` is what phl_diagnose would say of the log-joint if the training ended here:
+ * `rhat` is what phl_diagnose would say of the log-likelihood if the training ended here:
  * rank-normalised split R-hat over the iterations after the warm-up, of the chains of this class
  * that have at least half as many of them as the longest, cut to equal length.  NaN while it is
  * unknown: with EM, before two chains (or the only one asked for, whose halves are compared) have
@@ -1330,14 +1330,16 @@ enum {
 
 typedef enum phl_verdict {
     PHL_FINE = 0,
-    PHL_CONSTANT,  /* one value in all chains: fine */
-    PHL_STUCK,     /* every chain has one value, but not the same */
-    PHL_DISAGREE,  /* R-hat is too large */
-    PHL_FEW_DRAWS, /* the bulk ESS is too small, or there are too few draws to tell */
-    PHL_NOT_FINITE /* some draw is infinite or not a number */
+    PHL_CONSTANT,   /* one value in all chains: fine */
+    PHL_STUCK,      /* every chain has one value, but not the same */
+    PHL_DISAGREE,   /* R-hat is too large */
+    PHL_FEW_DRAWS,  /* the bulk ESS is too small, or there are too few draws to tell */
+    PHL_NOT_FINITE, /* some draw is infinite or not a number */
+    PHL_SLIGHT      /* log-likelihood: halves of chains differ by less than 0.05 nats a tree, too
+                       little for predictions to tell: fine */
 } phl_verdict;
 
-/* "fine", "constant", "stuck", "disagree", "few draws", "not finite". */
+/* "fine", "constant", "stuck", "disagree", "few draws", "not finite", "slight". */
 PHL_API const char *phl_verdict_name(phl_verdict verdict);
 
 /* One quantity over all compared chains.  NaN: not defined (constant, or too few draws). */
@@ -1360,9 +1362,12 @@ typedef struct phl_chain_diagnosis {
     bool compared;  /* false: it has less than half the draws of the longest chain */
     uint64_t draws; /* after the warm-up, at temperature 1 */
     double mean[PHL_QUANTITIES], sd[PHL_QUANTITIES]; /* of those compared; NaN: none */
-    uint32_t
-        mode; /* from 1, highest log-joint first: chains are in one mode when the central 90 %
-                 of their log-joints overlap, directly or through other chains; 0: not compared */
+    uint32_t mode; /* from 1, highest log-likelihood first: chains are in one mode when the central
+                      90 % of their log-likelihoods overlap, directly or through other chains; 0:
+                      not compared */
+    double drift;  /* log-likelihood: mean of the last quarter of the compared draws minus that of
+                      the first; NaN: fewer than 8 draws */
+    bool climbing; /* it rose: the middle half of the last quarter lies above that of the first */
     uint32_t n_slots;        /* active slots in most of the chain's kept draws, */
     uint32_t *slots, *sizes; /* [n_slots] ascending, and their k */
 } phl_chain_diagnosis;
@@ -1386,6 +1391,7 @@ typedef struct phl_class_diagnosis {
     phl_chain_diagnosis *chains;
     size_t n_findings;
     phl_finding *findings; /* trouble first */
+    char *summary;         /* the verdict in one line: "fine, 4 chains agree" */
 
     /* EM */
     double spread; /* best minus worst objective over the restarts; NaN: fewer than two */
@@ -1398,6 +1404,15 @@ typedef struct phl_class_diagnosis {
     phl_quantity quantities[PHL_QUANTITIES];
     size_t n_moves;
     phl_move_diagnosis *moves;
+
+    /* tf: which slots are active in the kept draws.  The overlap of two draws is the number of
+     * slots active in both over that of slots active in either (Jaccard's), 1 when there are none.
+     */
+    double overlap_within;  /* mean over pairs of draws of one chain; NaN: there is no such pair */
+    double overlap_between; /* of different chains; the same */
+    bool slots_agree;       /* the overlap between chains is at least 0.8 of that within */
+    double slots_at_limit;  /* share of the draws with as many active slots as `slots_max` of the
+                               training allows, where more could be; NaN: unknown */
 } phl_class_diagnosis;
 
 typedef struct phl_diagnosis {
@@ -1405,6 +1420,8 @@ typedef struct phl_diagnosis {
     bool trouble;        /* in any class */
     size_t n_classes;
     phl_class_diagnosis *classes; /* [n_classes] */
+    char *
+        summary; /* the verdict in one line: "fine, 4 chains agree", "trouble in 2 of 11 classes" */
 } phl_diagnosis;
 
 typedef struct phl_diagnose_options {
@@ -1418,10 +1435,12 @@ typedef struct phl_diagnose_options {
 PHL_API void phl_diagnose_options_init_sized(phl_diagnose_options *options, size_t size);
 
 /* Trouble is, for a Gibbs run: R-hat above 1.05, a bulk ESS below 100 over all chains, a quantity
- * that is stuck or not finite, fewer than 4 chains, too few draws to tell.  For EM: an objective
- * that is not finite or fell.  For both: a class that was never trained.  The iteration limit of
- * EM, a single restart, an interruption and chains that differ in their active slots are notes. The
- * run must outlive the diagnosis. */
+ * that is stuck, fewer than 4 chains, too few draws to tell.  Log-likelihood, the number of active
+ * slots and the sum of their sizes count; the log-joint does not, because it depends on states that
+ * no prediction needs, unless it is not finite.  For EM: an objective that is not finite or fell.
+ * For both: a class that was never trained.  The iteration limit of EM, a single restart, an
+ * interruption, a log-joint on which chains differ and chains that use different slots are notes.
+ * The run must outlive the diagnosis. */
 PHL_API phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
                                 phl_diagnosis *diagnosis, phl_error *error);
 /* Release what a diagnosis holds; a zeroed one is fine. */

@@ -21,6 +21,8 @@ static void json_chain(json_writer *json, const phl_chain_diagnosis *chain, bool
         } else {
             json_out_string(json, NULL);
         }
+        json_out_number(json, "drift", chain->drift);
+        json_out_truth(json, "climbing", chain->climbing);
         for (int what = 0; what < 2; what++) {
             json_out_key(json, what == 0 ? "mean" : "sd");
             json_out_open(json, '{', true);
@@ -48,6 +50,10 @@ static void json_quantities(json_writer *json, const phl_class_diagnosis *diagno
     json_out_count(json, "compared", diagnosis->n_compared);
     json_out_count(json, "draws", diagnosis->draws);
     json_out_count(json, "modes", diagnosis->modes);
+    json_out_number(json, "overlap_within", diagnosis->overlap_within);
+    json_out_number(json, "overlap_between", diagnosis->overlap_between);
+    json_out_truth(json, "slots_agree", diagnosis->slots_agree);
+    json_out_number(json, "slots_at_limit", diagnosis->slots_at_limit);
     json_out_key(json, "quantities");
     json_out_open(json, '[', false);
     for (size_t q = 0; q < PHL_QUANTITIES; q++) {
@@ -76,11 +82,19 @@ static void json_quantities(json_writer *json, const phl_class_diagnosis *diagno
     json_out_close(json, ']');
 }
 
+static void json_summary(json_writer *json, const char *summary)
+{
+    char *text = terminal_words(summary);
+    json_out_text(json, "summary", text);
+    free(text);
+}
+
 static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, bool gibbs)
 {
     json_out_open(json, '{', false);
     json_out_text(json, "class", diagnosis->class_name);
     json_out_truth(json, "trouble", diagnosis->trouble);
+    json_summary(json, diagnosis->summary);
     json_out_text(json, "stop_reason", phl_stop_reason_name(diagnosis->stop_reason));
     if (gibbs) {
         json_quantities(json, diagnosis);
@@ -118,6 +132,7 @@ void diagnose_json(const phl_diagnosis *diagnosis)
     json_out_open(&json, '{', false);
     json_out_text(&json, "learner", gibbs ? "gibbs" : "em");
     json_out_truth(&json, "trouble", diagnosis->trouble);
+    json_summary(&json, diagnosis->summary);
     json_out_key(&json, "classes");
     json_out_open(&json, '[', false);
     for (size_t i = 0; i < diagnosis->n_classes; i++) {

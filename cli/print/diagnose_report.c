@@ -73,9 +73,10 @@ static const char *slots_of(const phl_chain_diagnosis *chain, char *buffer, size
 
 static void print_chains(const phl_class_diagnosis *diagnosis)
 {
-    static const char *const titles[] = {"chain",        "draws",    "log-joint", "log-likelihood",
-                                         "active slots", "sum of k", "mode",      "slots (k)"};
-    char cells[PHL_QUANTITIES + 3][NUMBER_SIZE], slots[TABLE_CELL];
+    static const char *const titles[] = {"chain",          "draws", "log-joint",
+                                         "log-likelihood", "drift", "active slots",
+                                         "sum of k",       "mode",  "slots (k)"};
+    char cells[PHL_QUANTITIES + 4][NUMBER_SIZE], slots[TABLE_CELL];
     text_table table;
     table_begin(&table, sizeof titles / sizeof *titles);
     table_row(&table, titles);
@@ -88,6 +89,7 @@ static void print_chains(const phl_class_diagnosis *diagnosis)
                              number_grouped(chain->draws, cells[PHL_QUANTITIES + 1]),
                              figure(chain->mean[PHL_LOG_JOINT], 6, cells[0]),
                              figure(chain->mean[PHL_LOG_LIKELIHOOD], 6, cells[1]),
+                             figure(chain->drift, 2, cells[PHL_QUANTITIES + 3]),
                              figure(chain->mean[PHL_ACTIVE_SLOTS], 3, cells[2]),
                              figure(chain->mean[PHL_SUM_OF_SIZES], 3, cells[3]),
                              chain->mode ? mode : "-",
@@ -95,6 +97,22 @@ static void print_chains(const phl_class_diagnosis *diagnosis)
         table_row(&table, row);
     }
     table_end(&table, stdout, 2);
+}
+
+static void print_overlap(const phl_class_diagnosis *diagnosis)
+{
+    char line[200];
+    size_t length = 0;
+    if (!isnan(diagnosis->overlap_between)) {
+        length =
+            (size_t)snprintf(line, sizeof line, "overlap of active slots: %.0f %% between chains",
+                             100 * diagnosis->overlap_between);
+        if (!isnan(diagnosis->overlap_within)) {
+            snprintf(line + length, sizeof line - length, ", %.0f %% within one",
+                     100 * diagnosis->overlap_within);
+        }
+        printf("\n  %s\n", line);
+    }
 }
 
 static void print_moves(const phl_class_diagnosis *diagnosis)
@@ -111,7 +129,7 @@ static void print_moves(const phl_class_diagnosis *diagnosis)
         }
     }
     if (listed) {
-        printf("\n  ");
+        printf("  ");
         terminal_wrap(stdout, line, 2, 4);
     }
 }
@@ -162,8 +180,10 @@ static void print_in_full(const phl_class_diagnosis *diagnosis, const phl_model 
     }
     if (gibbs) {
         print_quantities(diagnosis);
-        printf("\n  means by chain, modes by log-joint, active slots of most kept draws\n");
+        printf("\n  means by chain; mode and drift are the log-likelihood's; slots of most kept "
+               "draws\n");
         print_chains(diagnosis);
+        print_overlap(diagnosis);
         print_moves(diagnosis);
     } else {
         print_restarts(diagnosis);
@@ -173,12 +193,21 @@ static void print_in_full(const phl_class_diagnosis *diagnosis, const phl_model 
 
 /* ---- several classes in a table ---- */
 
+static const char *overlap_in_words(const phl_class_diagnosis *diagnosis, char *buffer)
+{
+    if (isnan(diagnosis->overlap_between)) {
+        return "-";
+    }
+    snprintf(buffer, NUMBER_SIZE, "%.0f %%", 100 * diagnosis->overlap_between);
+    return buffer;
+}
+
 static void print_gibbs_row(const phl_class_diagnosis *diagnosis, const char *name,
                             text_table *table)
 {
     double rhat = (double)NAN, ess = (double)NAN;
-    char cells[5][NUMBER_SIZE];
-    for (size_t q = 0; q < PHL_QUANTITIES; q++) {
+    char cells[6][NUMBER_SIZE];
+    for (size_t q = PHL_LOG_LIKELIHOOD; q < PHL_QUANTITIES; q++) { /* what the verdict rests on */
         const phl_quantity *quantity = &diagnosis->quantities[q];
         rhat = isnan(rhat) || quantity->rhat > rhat ? quantity->rhat : rhat;
         ess = isnan(ess) || quantity->ess_bulk < ess ? quantity->ess_bulk : ess;
@@ -189,6 +218,7 @@ static void print_gibbs_row(const phl_class_diagnosis *diagnosis, const char *na
                          fixed(rhat, 3, cells[2]),
                          fixed(ess, 0, cells[3]),
                          number_grouped(diagnosis->modes, cells[4]),
+                         overlap_in_words(diagnosis, cells[5]),
                          diagnosis->trouble ? "trouble" : "fine"};
     table_row(table, row);
 }
@@ -212,8 +242,9 @@ static void print_em_row(const phl_class_diagnosis *diagnosis, const char *name,
 
 static void print_in_short(const phl_diagnosis *diagnosis, bool gibbs)
 {
-    static const char *const gibbs_titles[] = {"class",          "chains", "draws",  "worst R-hat",
-                                               "least bulk ESS", "modes",  "verdict"};
+    static const char *const gibbs_titles[] = {"class",        "chains",         "draws",
+                                               "worst R-hat",  "least bulk ESS", "modes",
+                                               "slot overlap", "verdict"};
     static const char *const em_titles[] = {"class",  "restarts",   "best objective",
                                             "spread", "stopped by", "verdict"};
     char name[200];
@@ -265,14 +296,23 @@ static void print_finding(const phl_finding *finding, const char *class_name)
     free(advice);
 }
 
+static void print_verdict(const phl_diagnosis *diagnosis)
+{
+    char *summary = terminal_words(diagnosis->summary);
+    char *line = terminal_allocate(strlen(summary) + 10, 1);
+    sprintf(line, "verdict: %s", summary);
+    terminal_wrap(stdout, line, 0, 2);
+    free(line);
+    free(summary);
+}
+
 /* All of one class; of several, what is trouble. */
 static void print_findings(const phl_diagnosis *diagnosis)
 {
-    size_t troubled = 0, notes = 0;
+    size_t notes = 0;
     bool several = diagnosis->n_classes > 1;
     for (size_t i = 0; i < diagnosis->n_classes; i++) {
         const phl_class_diagnosis *of_class = &diagnosis->classes[i];
-        troubled += of_class->trouble;
         for (size_t f = 0; f < of_class->n_findings; f++) {
             const phl_finding *finding = &of_class->findings[f];
             if (!several || finding->trouble) {
@@ -287,13 +327,7 @@ static void print_findings(const phl_diagnosis *diagnosis)
         printf("%s, figures and chains of a class: --class NAME\n",
                number_of(notes, "note", "notes", text, sizeof text));
     }
-    if (!diagnosis->trouble) {
-        puts("verdict: no trouble found");
-    } else if (several) {
-        printf("verdict: trouble in %zu of %zu classes\n", troubled, diagnosis->n_classes);
-    } else {
-        puts("verdict: trouble");
-    }
+    print_verdict(diagnosis);
 }
 
 /* ---- the report ---- */

@@ -5,6 +5,7 @@
 #include "print/show.h"
 #include "print/terminal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const double no_weight = 0.005; /* prints as 0.00 */
@@ -124,6 +125,25 @@ static double describe_sizes(const phl_model *model, uint32_t slot, size_t most,
     return active;
 }
 
+/* Whether chains agree on the slots, if there are several. */
+static void print_agreement(const phl_run *run, const phl_model *model)
+{
+    phl_diagnose_options options;
+    phl_diagnosis diagnosis = {0};
+    phl_diagnose_options_init(&options);
+    for (size_t i = 0; i < phl_run_classes(run); i++) {
+        options.class_index = phl_run_model(run, i) == model ? i : options.class_index;
+    }
+    if (phl_diagnose(run, &options, &diagnosis, NULL) == PHL_OK &&
+        !isnan(diagnosis.classes[0].overlap_between)) {
+        const phl_class_diagnosis *found = &diagnosis.classes[0];
+        printf("    chains %s: the active slots of two chains overlap by %.0f %%%s\n",
+               found->slots_agree ? "agree" : "disagree", 100 * found->overlap_between,
+               found->slots_agree ? "" : "; see 'phloem diagnose'");
+    }
+    phl_diagnosis_clear(&diagnosis);
+}
+
 void show_model_sizes(const phl_run *run, const phl_model *model)
 {
     char text[120];
@@ -133,6 +153,7 @@ void show_model_sizes(const phl_run *run, const phl_model *model)
     }
     printf("\n  which child positions matter: blocks of each slot, over %zu draws\n",
            phl_model_draws(model));
+    print_agreement(run, model);
     for (uint32_t slot = 1; slot <= phl_run_slots(run); slot++) {
         if (describe_sizes(model, slot, phl_run_states(run) + 1, text, sizeof text) > 0) {
             printf("    slot %-3u %s\n", (unsigned)slot, text);

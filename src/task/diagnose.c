@@ -36,6 +36,8 @@ const char *phl_verdict_name(phl_verdict verdict)
         return "few draws";
     case PHL_NOT_FINITE:
         return "not finite";
+    case PHL_SLIGHT:
+        return "slight";
     }
     return "?";
 }
@@ -58,8 +60,10 @@ static phl_plan make_plan(const phl_run *run)
     if (options == NULL) {
         return (phl_plan){.gibbs = run->kind == PHL_TF, .schedule = {.warm = half_of_trace(run)}};
     }
+    bool free = options->sizes == NULL && options->partition == NULL;
     return (phl_plan){.gibbs = options->learner == PHL_LEARNER_GIBBS,
                       .paper = options->sampler == PHL_SAMPLER_PAPER,
+                      .slots_max = free ? options->slots_max : 0,
                       .schedule = phl_schedule_make(options, run->earlier, run->n_earlier)};
 }
 
@@ -75,11 +79,14 @@ static phl_status diagnose_class(const phl_model *model, const phl_plan *plan, b
     made->spread = (double)NAN;
     phl_status status = phl_diagnose_chains(model, plan, rows, made, error);
     if (status == PHL_OK) {
+        status = phl_diagnose_slots(model, plan, made, error);
+    }
+    if (status == PHL_OK) {
         status = plan->gibbs ? phl_findings_gibbs(model, plan, allow_few, made, error)
                  : model->run->kind == PHL_GRAMMAR ? phl_findings_grammar(model, made, error)
                                                    : phl_findings_em(model, rows, made, error);
     }
-    return status;
+    return status == PHL_OK ? phl_findings_sum_up(plan, made, error) : status;
 }
 
 phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
@@ -113,6 +120,9 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
             made.trouble = made.trouble || of_class->trouble;
         }
     }
+    if (status == PHL_OK) {
+        status = phl_findings_sum_up_all(&made, error);
+    }
     if (status != PHL_OK) {
         phl_diagnosis_clear(&made);
         return status;
@@ -136,7 +146,9 @@ void phl_diagnosis_clear(phl_diagnosis *diagnosis)
         phl_free(of_class->chains);
         phl_free(of_class->findings);
         phl_free(of_class->moves);
+        phl_free(of_class->summary);
     }
+    phl_free(diagnosis->summary);
     phl_free(diagnosis->classes);
     memset(diagnosis, 0, sizeof *diagnosis);
 }

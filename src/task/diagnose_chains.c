@@ -1,7 +1,7 @@
 /* diagnose_chains.c - the figures of a diagnosis, from the trace and the kept draws; see
  * diagnosis.h.
  *
- * Contents: chains, draws to compare, modes, active slots, moves, all of it.
+ * Contents: chains, draws to compare, modes, drift, moves, all of it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +46,7 @@ static phl_status list_chains(const phl_plan *plan, phl_rows_of_class rows,
         for (size_t q = 0; q < PHL_QUANTITIES; q++) {
             chain->mean[q] = chain->sd[q] = (double)NAN;
         }
+        chain->drift = (double)NAN;
     }
     return PHL_OK;
 }
@@ -116,10 +117,28 @@ static phl_status gather(const phl_plan *plan, phl_rows_of_class rows, phl_class
     return PHL_OK;
 }
 
-static phl_verdict judge(const phl_convergence *found, double rhat)
+/* Do the means of the halves of all chains lie within `most`?  draws [chains][n]. */
+static bool lie_within(const double *draws, size_t chains, size_t n, double most)
+{
+    double low = INFINITY, high = -INFINITY, mean, sd;
+    for (size_t c = 0; c < chains; c++) {
+        for (size_t half = 0; half < 2; half++) {
+            phl_mean_sd(draws + c * n + half * (n - n / 2), n / 2, &mean, &sd);
+            low = mean < low ? mean : low;
+            high = mean > high ? mean : high;
+        }
+    }
+    return high - low < most;
+}
+
+static phl_verdict judge(const phl_convergence *found, double rhat, bool slight)
 {
     if (!found->finite) {
         return PHL_NOT_FINITE;
+    }
+    if (slight && !found->constant &&
+        !(rhat <= PHL_RHAT_MOST && found->ess_bulk >= PHL_ESS_LEAST)) {
+        return PHL_SLIGHT;
     }
     if (found->constant || found->stuck) {
         return found->constant ? PHL_CONSTANT : PHL_STUCK;
@@ -130,7 +149,9 @@ static phl_verdict judge(const phl_convergence *found, double rhat)
     return found->ess_bulk >= PHL_ESS_LEAST && !isnan(rhat) ? PHL_FINE : PHL_FEW_DRAWS;
 }
 
-static phl_status measure(phl_class_diagnosis *made, const double *draws, phl_error *error)
+/* weight: of the trees that the log-likelihood is of. */
+static phl_status measure(phl_class_diagnosis *made, const double *draws, double weight,
+                          phl_error *error)
 {
     size_t n = made->draws, size = made->n_compared * n;
     for (size_t q = 0; q < PHL_QUANTITIES; q++) {
@@ -142,7 +163,9 @@ static phl_status measure(phl_class_diagnosis *made, const double *draws, phl_er
             return status;
         }
         quantity->rhat = phl_convergence_rhat(&found);
-        quantity->verdict = size == 0 ? PHL_FEW_DRAWS : judge(&found, quantity->rhat);
+        bool slight = q == PHL_LOG_LIKELIHOOD && n >= 6 &&
+                      lie_within(draws + q * size, made->n_compared, n, weight * PHL_SLIGHT_MOST);
+        quantity->verdict = size == 0 ? PHL_FEW_DRAWS : judge(&found, quantity->rhat, slight);
         quantity->mean = found.mean;
         quantity->sd = found.sd;
         quantity->mcse = found.mcse_mean;
@@ -162,7 +185,7 @@ static phl_status measure(phl_class_diagnosis *made, const double *draws, phl_er
 
 /* ---- modes ---- */
 
-/* Central 90 % of a chain's log-joints. */
+/* Central 90 % of a chain's log-likelihoods. */
 typedef struct interval {
     double low, high;
     phl_chain_diagnosis *chain;
@@ -179,9 +202,10 @@ static int compare_intervals(const void *a, const void *b)
 static phl_status find_modes(phl_class_diagnosis *made, const double *draws, phl_error *error)
 {
     size_t n = made->draws, m = 0;
-    if (n == 0 || made->quantities[PHL_LOG_JOINT].verdict == PHL_NOT_FINITE) {
+    if (n == 0 || made->quantities[PHL_LOG_LIKELIHOOD].verdict == PHL_NOT_FINITE) {
         return PHL_OK;
     }
+    const double *of_chains = draws + PHL_LOG_LIKELIHOOD * made->n_compared * n;
     interval *intervals = phl_alloc(made->n_compared, sizeof *intervals, error);
     double *sorted = phl_alloc(n, sizeof *sorted, error);
     if (intervals == NULL || sorted == NULL) {
@@ -191,7 +215,7 @@ static phl_status find_modes(phl_class_diagnosis *made, const double *draws, phl
     }
     for (size_t c = 0; c < made->n_chains; c++) {
         if (made->chains[c].compared) {
-            memcpy(sorted, draws + m * n, n * sizeof *sorted); /* log-joints come first */
+            memcpy(sorted, of_chains + m * n, n * sizeof *sorted);
             phl_convergence_sort(sorted, n);
             intervals[m++] =
                 (interval){phl_convergence_quantile(sorted, n, 0.05),
@@ -210,56 +234,38 @@ static phl_status find_modes(phl_class_diagnosis *made, const double *draws, phl
     return PHL_OK;
 }
 
-/* ---- active slots ---- */
+/* ---- drift ---- */
 
-static bool same_slots(const phl_params *a, const phl_params *b)
+/* From the first to the last quarter of the compared draws. */
+static phl_status find_drift(phl_class_diagnosis *made, const double *draws, phl_error *error)
 {
-    bool same = a->n_axes == b->n_axes;
-    for (uint32_t i = 0; same && i < a->n_axes; i++) {
-        same = a->axes[i].slot == b->axes[i].slot && a->axes[i].size == b->axes[i].size;
+    size_t n = made->draws, quarter = n / 4;
+    if (quarter < 2 || made->quantities[PHL_LOG_LIKELIHOOD].verdict == PHL_NOT_FINITE) {
+        return PHL_OK;
     }
-    return same;
-}
-
-/* The kept draw of a chain whose active slots and sizes most of its kept draws share, the earliest
- * of equals; NULL without any. */
-static const phl_params *usual_draw(const phl_model *model, size_t chain)
-{
-    const phl_params *best = NULL;
-    size_t most = 0;
-    for (size_t d = 0; d < model->n_draws; d++) {
-        size_t alike = 0;
-        for (size_t e = 0; model->draws[d].chain == chain && e < model->n_draws; e++) {
-            alike += model->draws[e].chain == chain &&
-                     same_slots(model->draws[d].params, model->draws[e].params);
-        }
-        if (alike > most) {
-            most = alike;
-            best = model->draws[d].params;
-        }
+    double *sorted = phl_alloc(2 * quarter, sizeof *sorted, error);
+    if (sorted == NULL) {
+        return PHL_ERR_MEMORY;
     }
-    return best;
-}
-
-static phl_status find_slots(const phl_model *model, phl_class_diagnosis *made, phl_error *error)
-{
+    const double *of_chain = draws + PHL_LOG_LIKELIHOOD * made->n_compared * n;
     for (size_t c = 0; c < made->n_chains; c++) {
         phl_chain_diagnosis *chain = &made->chains[c];
-        const phl_params *draw = usual_draw(model, chain->chain);
-        if (draw == NULL) {
+        if (!chain->compared) {
             continue;
         }
-        chain->slots = phl_alloc(draw->n_axes, sizeof *chain->slots, error);
-        chain->sizes = phl_alloc(draw->n_axes, sizeof *chain->sizes, error);
-        if (chain->slots == NULL || chain->sizes == NULL) {
-            return PHL_ERR_MEMORY;
-        }
-        chain->n_slots = draw->n_axes;
-        for (uint32_t i = 0; i < draw->n_axes; i++) {
-            chain->slots[i] = draw->axes[i].slot;
-            chain->sizes[i] = draw->axes[i].size;
-        }
+        double *first = sorted, *last = sorted + quarter, means[2], sd;
+        memcpy(first, of_chain, quarter * sizeof *sorted);
+        memcpy(last, of_chain + n - quarter, quarter * sizeof *sorted);
+        phl_mean_sd(first, quarter, &means[0], &sd);
+        phl_mean_sd(last, quarter, &means[1], &sd);
+        phl_convergence_sort(first, quarter);
+        phl_convergence_sort(last, quarter);
+        chain->drift = means[1] - means[0];
+        chain->climbing = phl_convergence_quantile(last, quarter, 0.25) >
+                          phl_convergence_quantile(first, quarter, 0.75);
+        of_chain += n;
     }
+    phl_free(sorted);
     return PHL_OK;
 }
 
@@ -300,13 +306,13 @@ phl_status phl_diagnose_chains(const phl_model *model, const phl_plan *plan, phl
         status = gather(plan, rows, made, &draws, error);
     }
     if (status == PHL_OK) {
-        status = measure(made, draws, error);
+        status = measure(made, draws, model->weight, error);
     }
     if (status == PHL_OK) {
         status = find_modes(made, draws, error);
     }
     if (status == PHL_OK) {
-        status = find_slots(model, made, error);
+        status = find_drift(made, draws, error);
     }
     phl_free(draws);
     return status;

@@ -1,4 +1,5 @@
-/* diagnosis.h - what the parts of a diagnosis share: diagnose.c, diagnose_chains.c, findings.c. */
+/* diagnosis.h - what the parts of a diagnosis share: diagnose.c, diagnose_chains.c,
+ * diagnose_slots.c, findings.c. */
 #ifndef PHL_TASK_DIAGNOSIS_H
 #define PHL_TASK_DIAGNOSIS_H
 
@@ -8,10 +9,13 @@
 #define PHL_RHAT_MOST 1.05
 #define PHL_ESS_LEAST 100.0
 #define PHL_CHAINS_LEAST 4
+#define PHL_SLIGHT_MOST 0.05  /* nats a tree: changes no probability by more than a few per cent */
+#define PHL_OVERLAP_LEAST 0.8 /* between chains, of that within */
 
 /* How a run was made, as far as a diagnosis needs it. */
 typedef struct phl_plan {
     bool gibbs, paper;     /* else EM; the paper's sampler */
+    uint32_t slots_max;    /* active slots at most; 0: unknown, or given by the user */
     phl_schedule schedule; /* of a chain: which draws count */
 } phl_plan;
 
@@ -28,7 +32,20 @@ typedef struct phl_rows_of_class {
 phl_status phl_diagnose_chains(const phl_model *model, const phl_plan *plan, phl_rows_of_class rows,
                                phl_class_diagnosis *made, phl_error *error);
 
+/* ---- diagnose_slots.c: active slots of the kept draws ---- */
+
+/* The slots of every chain, how much those of two draws overlap, and how often they are as many as
+ * may be. */
+phl_status phl_diagnose_slots(const phl_model *model, const phl_plan *plan,
+                              phl_class_diagnosis *made, phl_error *error);
+
 /* ---- findings.c: sentences ---- */
+
+/* Is a quantity of this verdict no trouble? */
+static inline bool phl_verdict_fine(phl_verdict verdict)
+{
+    return verdict == PHL_FINE || verdict == PHL_CONSTANT || verdict == PHL_SLIGHT;
+}
 
 /* Says what the figures mean and whether that is trouble. */
 phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
@@ -37,5 +54,9 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
                            phl_class_diagnosis *made, phl_error *error);
 phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made,
                                 phl_error *error);
+
+/* The verdict in one line: of a class whose findings are made, of all of them together. */
+phl_status phl_findings_sum_up(const phl_plan *plan, phl_class_diagnosis *made, phl_error *error);
+phl_status phl_findings_sum_up_all(phl_diagnosis *made, phl_error *error);
 
 #endif

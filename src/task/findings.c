@@ -1,6 +1,6 @@
 /* findings.c - what the figures of a diagnosis mean, in sentences with advice; see diagnosis.h.
  *
- * Contents: sentences, lists, Gibbs: trouble, Gibbs: notes, EM.
+ * Contents: sentences, lists, Gibbs: trouble, Gibbs: notes, EM, grammars, one line.
  */
 #include <math.h>
 #include <string.h>
@@ -13,15 +13,27 @@ enum { MAX_LISTED = 8 }; /* chains or modes named in a sentence; the rest is cou
 
 /* ---- sentences ---- */
 
+/* Takes the text over as a string, on failure too; `status` is that of writing it. */
+static phl_status take_text(phl_text *text, phl_status status, char **string, phl_error *error)
+{
+    if (status == PHL_OK) {
+        status = phl_text_append(text, "", 1, error); /* its end */
+    }
+    if (status != PHL_OK) {
+        phl_text_clear(text);
+        return status;
+    }
+    *string = text->bytes;
+    return PHL_OK;
+}
+
 /* Takes the text over, on failure too; `status` is that of writing it.  advice may be NULL. */
 static phl_status add_finding(phl_class_diagnosis *made, bool trouble, phl_text *text,
                               phl_status status, const char *advice, phl_error *error)
 {
     size_t capacity = made->n_findings;
-    char *copy = NULL;
-    if (status == PHL_OK) {
-        status = phl_text_append(text, "", 1, error); /* its end */
-    }
+    char *sentence = NULL, *copy = NULL;
+    status = take_text(text, status, &sentence, error);
     if (status == PHL_OK && advice != NULL) {
         copy = phl_copy_text(advice, strlen(advice), error);
         status = copy == NULL ? PHL_ERR_MEMORY : PHL_OK;
@@ -32,12 +44,11 @@ static phl_status add_finding(phl_class_diagnosis *made, bool trouble, phl_text 
     }
     if (status != PHL_OK) {
         phl_free(copy);
-        phl_text_clear(text);
+        phl_free(sentence);
         return status;
     }
-    made->findings[made->n_findings++] = (phl_finding){trouble, text->bytes, copy};
+    made->findings[made->n_findings++] = (phl_finding){trouble, sentence, copy};
     made->trouble = made->trouble || trouble;
-    *text = (phl_text){0};
     return PHL_OK;
 }
 
@@ -66,7 +77,14 @@ static double ess_of(const phl_quantity *quantity)
     return quantity->ess_bulk;
 }
 
-/* One sentence about all quantities of a verdict, none if there is none such: "BEFORE a
+/* Does the verdict of a run rest on a quantity?  The log-joint depends on states that no prediction
+ * needs; only that it is finite counts. */
+static bool rests_on(size_t quantity, phl_verdict verdict)
+{
+    return quantity != PHL_LOG_JOINT || verdict == PHL_NOT_FINITE;
+}
+
+/* One sentence about all quantities of a verdict that count, none if there is none such: "BEFORE a
  * (WHAT 1.23), b (WHAT 4.56)BEHIND". */
 static phl_status about_quantities(phl_class_diagnosis *made, phl_verdict verdict,
                                    const char *before, const char *what, figure_fn figure,
@@ -76,11 +94,12 @@ static phl_status about_quantities(phl_class_diagnosis *made, phl_verdict verdic
     phl_status status = PHL_OK;
     for (size_t q = 0; status == PHL_OK && q < PHL_QUANTITIES; q++) {
         const phl_quantity *quantity = &made->quantities[q];
-        if (quantity->verdict == verdict) {
+        bool meant = quantity->verdict == verdict && rests_on(q, verdict);
+        if (meant) {
             status = phl_text_append_format(&text, error, "%s %s", text.length ? "," : before,
                                             in_words[q]);
         }
-        if (status == PHL_OK && quantity->verdict == verdict && figure != NULL) {
+        if (status == PHL_OK && meant && figure != NULL) {
             status = phl_text_append_format(&text, error, " (%s %.3g)", what, figure(quantity));
         }
     }
@@ -94,19 +113,30 @@ static phl_status about_quantities(phl_class_diagnosis *made, phl_verdict verdic
     return add_finding(made, true, &text, status, advice, error);
 }
 
-/* "chain 0" or "chains 1, 3" of a mode. */
-static phl_status list_mode(const phl_class_diagnosis *made, uint32_t mode, phl_text *text,
-                            phl_error *error)
+typedef bool (*chosen_fn)(const phl_chain_diagnosis *chain, uint32_t mode);
+
+static bool in_mode(const phl_chain_diagnosis *chain, uint32_t mode)
+{
+    return chain->mode == mode;
+}
+
+static bool climbs(const phl_chain_diagnosis *chain, uint32_t mode)
+{
+    (void)mode;
+    return chain->climbing;
+}
+
+/* "chain 0" or "chains 1, 3": those chosen, and how many they are. */
+static phl_status list_chains(const phl_class_diagnosis *made, chosen_fn chosen, uint32_t mode,
+                              size_t *count, phl_text *text, phl_error *error)
 {
     size_t n = 0, listed = 0;
-    double sum = 0.0;
     for (size_t c = 0; c < made->n_chains; c++) {
-        n += made->chains[c].mode == mode;
-        sum += made->chains[c].mode == mode ? made->chains[c].mean[PHL_LOG_JOINT] : 0.0;
+        n += chosen(&made->chains[c], mode);
     }
     phl_status status = phl_text_append_string(text, n == 1 ? "chain" : "chains", error);
     for (size_t c = 0; status == PHL_OK && c < made->n_chains && listed < MAX_LISTED; c++) {
-        if (made->chains[c].mode == mode) {
+        if (chosen(&made->chains[c], mode)) {
             status = phl_text_append_format(text, error, "%s %zu", listed++ > 0 ? "," : "",
                                             made->chains[c].chain);
         }
@@ -114,6 +144,21 @@ static phl_status list_mode(const phl_class_diagnosis *made, uint32_t mode, phl_
     if (status == PHL_OK && listed < n) {
         status = phl_text_append_format(text, error, " and %zu more", n - listed);
     }
+    *count = n;
+    return status;
+}
+
+/* "chains 1, 3 around -1234.5" of a mode. */
+static phl_status list_mode(const phl_class_diagnosis *made, uint32_t mode, phl_text *text,
+                            phl_error *error)
+{
+    size_t n = 0;
+    double sum = 0.0;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        bool meant = made->chains[c].mode == mode;
+        sum += meant ? made->chains[c].mean[PHL_LOG_LIKELIHOOD] : 0.0;
+    }
+    phl_status status = list_chains(made, in_mode, mode, &n, text, error);
     return status == PHL_OK ? phl_text_append_format(text, error, " around %.6g", sum / (double)n)
                             : status;
 }
@@ -122,12 +167,15 @@ static phl_status list_mode(const phl_class_diagnosis *made, uint32_t mode, phl_
 
 static phl_status find_modes(phl_class_diagnosis *made, phl_error *error)
 {
-    if (made->modes < 2) {
+    if (made->modes < 2 || phl_verdict_fine(made->quantities[PHL_LOG_LIKELIHOOD].verdict)) {
         return PHL_OK;
     }
     phl_text text = {0};
     phl_status status = phl_text_append_format(
-        &text, error, "the chains are in %zu different modes, by log-joint: ", made->modes);
+        &text, error,
+        "the chains have settled in %zu places, by log-likelihood, and those below the first are "
+        "poorer: ",
+        made->modes);
     size_t listed = made->modes < MAX_LISTED ? made->modes : MAX_LISTED;
     for (size_t m = 0; status == PHL_OK && m < listed; m++) {
         status = phl_text_append_string(&text, m > 0 ? "; " : "", error);
@@ -138,10 +186,34 @@ static phl_status find_modes(phl_class_diagnosis *made, phl_error *error)
     if (status == PHL_OK && listed < made->modes) {
         status = phl_text_append_format(&text, error, "; and %zu more", made->modes - listed);
     }
-    return add_finding(made, true, &text, status,
-                       "anneal slower, so that chains can leave poor modes; as it is, "
-                       "predictions average over all of them",
-                       error);
+    return add_finding(made, true, &text, status, NULL, error);
+}
+
+/* Chains that had not arrived when their draws were kept. */
+static phl_status find_climbing(phl_class_diagnosis *made, phl_error *error)
+{
+    size_t n = 0;
+    double most = 0.0;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        const phl_chain_diagnosis *chain = &made->chains[c];
+        most = chain->climbing && chain->drift > most ? chain->drift : most;
+        n += chain->climbing;
+    }
+    if (n == 0 || phl_verdict_fine(made->quantities[PHL_LOG_LIKELIHOOD].verdict)) {
+        return PHL_OK;
+    }
+    phl_text text = {0};
+    phl_status status = list_chains(made, climbs, 0, &n, &text, error);
+    if (status == PHL_OK) {
+        status = phl_text_append_format(
+            &text, error,
+            " %s still climbing: from the first quarter of the draws to the last the "
+            "log-likelihood rose by %s%.3g",
+            n == 1 ? "is" : "are", n == 1 ? "" : "up to ", most);
+    }
+    return add_finding(
+        made, true, &text, status,
+        "go on with " PHL_CALL("phl_resume") " and more " PHL_OPTION("resume.iterations"), error);
 }
 
 static phl_status find_few_chains(phl_class_diagnosis *made, bool allow_few, phl_error *error)
@@ -160,26 +232,30 @@ static phl_status find_few_chains(phl_class_diagnosis *made, bool allow_few, phl
         error);
 }
 
+/* More iterations do not bring chains together that sit in different places, nor does annealing. */
+static const char more_chains[] =
+    "more chains (" PHL_OPTION_TO("train.chains", "8") ") predict better, because predictions "
+                                                       "average over them";
+
 static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
 {
     bool one = made->n_compared == 1;
     phl_status status = about_quantities(
         made, PHL_DISAGREE, one ? "the halves of the chain disagree on" : "chains disagree on",
-        "R-hat", rhat_of, "",
-        "run longer (" PHL_OPTION("train.iterations") ") or anneal slower (" PHL_OPTION(
-            "train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
-        error);
+        "R-hat", rhat_of, "", one ? NULL : more_chains, error);
     if (status != PHL_OK) {
         return status;
     }
-    status = about_quantities(
-        made, PHL_STUCK, "chains are stuck at different values of", NULL, NULL, "",
-        "anneal slower (" PHL_OPTION("train.warmup") ", " PHL_OPTION("train.anneal_start") ")",
-        error);
+    status = about_quantities(made, PHL_STUCK, "chains are stuck at different values of", NULL,
+                              NULL, "", more_chains, error);
     if (status != PHL_OK) {
         return status;
     }
     status = find_modes(made, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = find_climbing(made, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -213,27 +289,66 @@ static phl_status note_left_out(phl_class_diagnosis *made, phl_error *error)
     return status;
 }
 
-/* Chains that go through several numbers of slots, or sizes, need not stand at the same ones in
- * most of their draws; chains that do not, should. */
+static phl_status note_joint(phl_class_diagnosis *made, phl_error *error)
+{
+    const phl_quantity *joint = &made->quantities[PHL_LOG_JOINT];
+    if (made->draws < 6 || phl_verdict_fine(joint->verdict) || joint->verdict == PHL_NOT_FINITE) {
+        return PHL_OK;
+    }
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error,
+        "the log-joint (R-hat %.3g) depends on states that no prediction needs, and does not count",
+        joint->rhat);
+    return add_finding(made, false, &text, status, NULL, error);
+}
+
 static phl_status note_slots(phl_class_diagnosis *made, phl_error *error)
 {
-    bool slots = made->quantities[PHL_ACTIVE_SLOTS].verdict != PHL_FINE;
-    bool sizes = slots && made->quantities[PHL_SUM_OF_SIZES].verdict != PHL_FINE;
-    const phl_chain_diagnosis *first = NULL;
-    for (size_t c = 0; slots && c < made->n_chains; c++) {
-        const phl_chain_diagnosis *chain = &made->chains[c];
-        if (chain->slots == NULL) {
-            continue; /* no draw was kept */
-        }
-        first = first != NULL ? first : chain;
-        size_t n = first->n_slots;
-        if (n != chain->n_slots || memcmp(first->slots, chain->slots, n * sizeof *chain->slots) ||
-            (sizes && memcmp(first->sizes, chain->sizes, n * sizeof *chain->sizes))) {
-            return say(made, false, "chains differ in the slots they use, or in their sizes", NULL,
-                       error);
-        }
+    if (isnan(made->overlap_between) || made->slots_agree) {
+        return PHL_OK;
     }
-    return PHL_OK;
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error,
+        "chains use different slots: the active ones of two chains overlap by %.0f %%",
+        100.0 * made->overlap_between);
+    if (status == PHL_OK && !isnan(made->overlap_within)) {
+        status =
+            phl_text_append_format(&text, error, ", those of two draws of one chain by %.0f %%",
+                                   100.0 * made->overlap_within);
+    }
+    return add_finding(made, false, &text, status, NULL, error);
+}
+
+static phl_status note_limit(const phl_plan *plan, phl_class_diagnosis *made, phl_error *error)
+{
+    if (!(made->slots_at_limit >= 0.5)) {
+        return PHL_OK;
+    }
+    phl_text text = {0};
+    phl_status status =
+        phl_text_append_format(&text, error,
+                               "in %.0f %% of the draws as many slots are active as " PHL_OPTION(
+                                   "train.slots_max") " %u allows: others may matter too",
+                               100.0 * made->slots_at_limit, plan->slots_max);
+    return add_finding(made, false, &text, status, NULL, error);
+}
+
+/* What trouble between chains leaves to rely on. */
+static phl_status note_trust(phl_class_diagnosis *made, phl_error *error)
+{
+    bool apart = !isnan(made->overlap_between) && !made->slots_agree;
+    for (size_t q = PHL_LOG_LIKELIHOOD; q < PHL_QUANTITIES; q++) {
+        phl_verdict verdict = made->quantities[q].verdict;
+        apart = apart || verdict == PHL_DISAGREE || verdict == PHL_STUCK;
+    }
+    return apart && made->n_compared > 1
+               ? say(made, false,
+                     "predictions average over the chains and can be used; the active slots and "
+                     "states of one chain are one possibility of several",
+                     NULL, error)
+               : PHL_OK;
 }
 
 static phl_status note_moves(phl_class_diagnosis *made, phl_error *error)
@@ -244,8 +359,7 @@ static phl_status note_moves(phl_class_diagnosis *made, phl_error *error)
         changed += made->moves[m].changed;
     }
     return tried > 0 && changed == 0
-               ? say(made, false, "no move changed anything after the warm-up",
-                     "see whether other seeds end in the same place", error)
+               ? say(made, false, "no move changed anything after the warm-up", NULL, error)
                : PHL_OK;
 }
 
@@ -264,6 +378,19 @@ static phl_status find_nothing(const phl_model *model, phl_class_diagnosis *made
                      "train again", error)
                : say(made, true, "the run holds no trace of its training: nothing can be said",
                      NULL, error);
+}
+
+static phl_status note_what_differs(const phl_plan *plan, phl_class_diagnosis *made,
+                                    phl_error *error)
+{
+    phl_status status = note_joint(made, error);
+    if (status == PHL_OK) {
+        status = note_slots(made, error);
+    }
+    if (status == PHL_OK) {
+        status = note_limit(plan, made, error);
+    }
+    return status == PHL_OK ? note_trust(made, error) : status;
 }
 
 phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool allow_few,
@@ -300,7 +427,7 @@ phl_status phl_findings_gibbs(const phl_model *model, const phl_plan *plan, bool
     if (status != PHL_OK) {
         return status;
     }
-    status = note_slots(made, error);
+    status = note_what_differs(plan, made, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -457,4 +584,41 @@ phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *mad
         status = judge_split(&model->draws[d], made, error);
     }
     return status == PHL_OK ? note_interruption(model, made, error) : status;
+}
+
+/* ---- one line ---- */
+
+static const char *first_trouble(const phl_class_diagnosis *made)
+{
+    return made->n_findings > 0 && made->findings[0].trouble ? made->findings[0].text : NULL;
+}
+
+phl_status phl_findings_sum_up(const phl_plan *plan, phl_class_diagnosis *made, phl_error *error)
+{
+    phl_text text = {0};
+    const char *trouble = first_trouble(made);
+    const char *what = plan->gibbs ? "chain" : "start";
+    phl_status status =
+        trouble != NULL ? phl_text_append_format(&text, error, "trouble, %s", trouble)
+        : made->n_chains == 1
+            ? phl_text_append_format(&text, error, "fine, but with one %s only", what)
+            : phl_text_append_format(&text, error, "fine, %zu %ss%s", made->n_chains, what,
+                                     plan->gibbs ? " agree" : "");
+    return take_text(&text, status, &made->summary, error);
+}
+
+phl_status phl_findings_sum_up_all(phl_diagnosis *made, phl_error *error)
+{
+    phl_text text = {0};
+    size_t troubled = 0;
+    for (size_t i = 0; i < made->n_classes; i++) {
+        troubled += made->classes[i].trouble;
+    }
+    phl_status status =
+        made->n_classes == 1 ? phl_text_append_string(&text, made->classes[0].summary, error)
+        : troubled == 0
+            ? phl_text_append_format(&text, error, "fine in all %zu classes", made->n_classes)
+            : phl_text_append_format(&text, error, "trouble in %zu of %zu classes", troubled,
+                                     made->n_classes);
+    return take_text(&text, status, &made->summary, error);
 }

@@ -44,7 +44,7 @@ static void copy_draws(const phl_train_task *task, const phl_schedule *schedule,
 {
     for (size_t i = 0, taken = 0; i < task->n_trace && taken < n; i++) {
         if (counts(&task->trace[i], schedule)) {
-            draws[taken++] = task->trace[i].log_joint;
+            draws[taken++] = task->trace[i].log_likelihood;
         }
     }
 }

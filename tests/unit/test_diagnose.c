@@ -43,7 +43,7 @@ static void plant(phl_run *run, phl_trace_row row)
     must(phl_run_add_trace(run, &row, error));
 }
 
-/* A chain of warm-up rows far away, and `draws` rows around `centre`. */
+/* A chain of warm-up rows far away, and `draws` rows around `centre`, the log-likelihood. */
 static void plant_chain(phl_run *run, uint32_t chain, size_t draws, double centre, uint32_t active)
 {
     for (uint64_t i = 1; i <= WARMUP + draws; i++) {
@@ -51,8 +51,8 @@ static void plant_chain(phl_run *run, uint32_t chain, size_t draws, double centr
         plant(run, (phl_trace_row){.chain = chain,
                                    .iteration = i,
                                    .temperature = i <= WARMUP / 2 ? 5.0 : 1.0,
-                                   .log_joint = (warm ? -1e6 : centre) + noise(chain, i, 0),
-                                   .log_likelihood = (warm ? -1e6 : -50.0) + noise(chain, i, 1),
+                                   .log_joint = (warm ? -1e6 : -150.0) + noise(chain, i, 0),
+                                   .log_likelihood = (warm ? -1e6 : centre) + noise(chain, i, 1),
                                    .active = warm ? 9 : active,
                                    .sum_size = 3 + (noise(chain, i, 2) > 1.0),
                                    .tried = {10, 2, warm ? 7 : 0, 0},
@@ -112,6 +112,8 @@ static void test_fine(void **state)
     const phl_class_diagnosis *one = &d.classes[0];
     assert_false(d.trouble);
     assert_int_equal(one->n_findings, 0);
+    assert_string_equal(d.summary, "fine, 4 chains agree");
+    assert_true(isnan(one->overlap_between)); /* no draw was kept */
     assert_int_equal(d.learner, PHL_LEARNER_GIBBS);
     assert_int_equal(one->n_compared, CHAINS);
     assert_int_equal(one->draws, DRAWS);
@@ -122,9 +124,9 @@ static void test_fine(void **state)
     assert_int_equal(one->quantities[PHL_ACTIVE_SLOTS].verdict, PHL_CONSTANT);
     assert_int_equal(one->quantities[PHL_SUM_OF_SIZES].verdict, PHL_FINE);
     check_close(one->quantities[PHL_ACTIVE_SLOTS].mean, 2.0, 1e-15);
-    check_close(one->quantities[PHL_LOG_JOINT].mean, -100.0, 0.002);
+    check_close(one->quantities[PHL_LOG_JOINT].mean, -150.0, 0.002);
     assert_true(one->quantities[PHL_LOG_JOINT].ess_bulk > 900.0);
-    check_close(one->chains[3].mean[PHL_LOG_LIKELIHOOD], -50.0, 0.01);
+    check_close(one->chains[3].mean[PHL_LOG_LIKELIHOOD], -100.0, 0.01);
     check_close(one->chains[3].sd[PHL_LOG_JOINT], 1.0, 0.2);
     /* Moves of the warm-up do not count. */
     assert_int_equal(one->n_moves, 4);
@@ -145,14 +147,82 @@ static void test_other_mode(void **state)
     }
     phl_diagnosis d = diagnose(run, false);
     assert_true(d.trouble);
-    assert_true(found(&d, true, "chains disagree on log-joint (R-hat 1."));
-    assert_true(found(&d, true, "the chains are in 2 different modes, by log-joint: chain 2 "));
-    assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_DISAGREE);
-    assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict, PHL_FINE);
+    assert_true(found(&d, true, "chains disagree on log-likelihood (R-hat 1."));
+    assert_true(found(&d, true, "the chains have settled in 2 places, by log-likelihood"));
+    assert_non_null(strstr(d.classes[0].findings[1].text, ": chain 2 around -90"));
+    assert_true(found(&d, false, "predictions average over the chains"));
+    assert_string_equal(d.summary, d.classes[0].summary);
+    assert_int_equal(strncmp(d.summary, "trouble, chains disagree on log-", 32), 0);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_FINE);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict, PHL_DISAGREE);
     assert_int_equal(d.classes[0].modes, 2);
     assert_int_equal(d.classes[0].chains[2].mode, 1);
     assert_int_equal(d.classes[0].chains[3].mode, 2);
-    assert_non_null(strstr(d.classes[0].findings[0].advice, "anneal slower"));
+    assert_non_null(strstr(d.classes[0].findings[0].advice, "more chains"));
+    done(&d, run);
+}
+
+/* The log-joint, with its redundant states, is a note. */
+static void test_joint(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run();
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 2);
+    }
+    for (size_t i = 0; i < run->n_trace; i++) {
+        run->trace[i].log_joint -= 500.0 * (double)run->trace[i].chain;
+    }
+    phl_diagnosis d = diagnose(run, false);
+    assert_false(d.trouble);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_DISAGREE);
+    assert_int_equal(d.classes[0].modes, 1);
+    assert_int_equal(d.classes[0].n_findings, 1);
+    assert_true(found(&d, false, "the log-joint (R-hat "));
+    done(&d, run);
+}
+
+/* Up to three nats between chains: with a thousand trees nothing, with one tree trouble. */
+static void test_slight(void **state)
+{
+    (void)state;
+    static const double weights[] = {0.0, 1.0, 1000.0};
+    for (size_t i = 0; i < 3; i++) {
+        phl_run *run = planted_run();
+        run->models[0].weight = weights[i];
+        for (uint32_t c = 0; c < CHAINS; c++) {
+            plant_chain(run, c, DRAWS, -100.0 - c, 2);
+        }
+        phl_diagnosis d = diagnose(run, false);
+        assert_int_equal(d.trouble, i < 2);
+        assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict,
+                         i < 2 ? PHL_DISAGREE : PHL_SLIGHT);
+        done(&d, run);
+    }
+}
+
+/* A chain that rises while its draws are kept is named; a stationary one is not. */
+static void test_climbing(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run();
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 2);
+    }
+    for (size_t i = 0; i < run->n_trace; i++) {
+        phl_trace_row *row = &run->trace[i];
+        row->log_likelihood += row->chain == 1 ? 0.05 * (double)(row->iteration - WARMUP) : 0.0;
+        row->log_likelihood -= row->chain == 3 ? 0.05 * (double)(row->iteration - WARMUP) : 0.0;
+    }
+    phl_diagnosis d = diagnose(run, false);
+    const phl_chain_diagnosis *chains = d.classes[0].chains;
+    assert_true(found(&d, true, "chain 1 is still climbing: from the first quarter of the draws"));
+    assert_false(chains[0].climbing);
+    assert_true(chains[1].climbing);
+    assert_false(chains[3].climbing); /* it fell */
+    check_close(chains[1].drift, 0.05 * 0.75 * DRAWS, 0.05);
+    check_close(chains[3].drift, -0.05 * 0.75 * DRAWS, 0.05);
+    assert_true(fabs(chains[0].drift) < 0.6); /* sd 0.16 */
     done(&d, run);
 }
 
@@ -197,12 +267,13 @@ static void test_few_draws(void **state)
         plant_chain(run, c, DRAWS, -100.0, 2);
     }
     for (size_t i = 0; i < run->n_trace; i++) { /* waves: four in each chain, two in each half */
-        run->trace[i].log_joint = sin((double)run->trace[i].iteration * 2.0 * acos(-1.0) / 75.0);
+        run->trace[i].log_likelihood =
+            sin((double)run->trace[i].iteration * 2.0 * acos(-1.0) / 75.0);
     }
     phl_diagnosis d = diagnose(run, false);
     assert_true(d.trouble);
-    assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_FEW_DRAWS);
-    assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict, PHL_FINE);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_LIKELIHOOD].verdict, PHL_FEW_DRAWS);
+    assert_int_equal(d.classes[0].quantities[PHL_LOG_JOINT].verdict, PHL_FINE);
     assert_true(found(&d, true, "draws are too correlated"));
     done(&d, run);
 
@@ -244,7 +315,7 @@ static void test_unequal_chains(void **state)
     assert_false(d.classes[0].chains[4].compared);
     assert_int_equal(d.classes[0].chains[4].mode, 0);
     assert_true(isnan(d.classes[0].chains[4].mean[0]));
-    check_close(d.classes[0].chains[0].log_joint, -100.0, 0.1);
+    check_close(d.classes[0].chains[0].log_joint, -150.0, 0.1);
     done(&d, run);
 }
 
@@ -263,31 +334,68 @@ static void test_not_finite(void **state)
     done(&d, run);
 }
 
-/* The slots of most kept draws, chain by chain. */
+/* A draw with one active slot, or none. */
+static void add_slot_draw(phl_run *run, uint32_t chain, uint32_t slot, uint32_t n)
+{
+    uint32_t blocks[3] = {0, 1, 1};
+    phl_axis axis = {.slot = slot, .size = 2, .block = blocks};
+    phl_draw draw = {.chain = chain};
+    must(phl_params_create(PHL_TF, 2, 3, 2, &axis, n, 0, &draw.params, error));
+    must(phl_model_add_draw(&run->models[0], &draw, error));
+}
+
+/* The slots of most kept draws, chain by chain; how much they overlap; how often they are all that
+ * may be. */
 static void test_slots(void **state)
 {
     (void)state;
     static const uint32_t used[] = {1, 3, 3, 1, 1}; /* slots of the draws; the last of chain 1 */
     phl_run *run = planted_run();
+    run->options->slots_max = 1;
     for (uint32_t c = 0; c < CHAINS; c++) {
         plant_chain(run, c, DRAWS, -100.0, 1);
     }
     for (uint32_t i = 0; i < 5; i++) {
-        uint32_t blocks[3] = {0, 1, 1};
-        phl_axis axis = {.slot = used[i], .size = 2, .block = blocks};
-        phl_draw draw = {.chain = i / 4};
-        must(phl_params_create(PHL_TF, 2, 3, 2, &axis, i == 3 ? 0 : 1, 0, &draw.params, error));
-        must(phl_model_add_draw(&run->models[0], &draw, error));
+        add_slot_draw(run, i / 4, used[i], i == 3 ? 0 : 1);
     }
     phl_diagnosis d = diagnose(run, false);
     const phl_chain_diagnosis *chains = d.classes[0].chains;
     assert_false(d.trouble);
-    assert_true(found(&d, false, "chains differ in the slots"));
+    /* Pairs of chain 0: slots {1} {3} {3} {} with overlaps 0, 0, 0, 1, 0, 0; of both: {1} with
+     * those. */
+    check_close(d.classes[0].overlap_within, 1.0 / 6.0, 1e-15);
+    check_close(d.classes[0].overlap_between, 1.0 / 4.0, 1e-15);
+    assert_true(d.classes[0].slots_agree); /* as much as one chain with itself */
+    check_close(d.classes[0].slots_at_limit, 4.0 / 5.0, 1e-15);
+    assert_true(found(&d, false, "in 80 % of the draws as many slots are active as "));
     assert_int_equal(chains[0].n_slots, 1);
     assert_int_equal(chains[0].slots[0], 3);
     assert_int_equal(chains[0].sizes[0], 2);
     assert_int_equal(chains[1].slots[0], 1);
     assert_null(chains[2].slots);
+    done(&d, run);
+}
+
+/* Every chain has a slot of its own. */
+static void test_slots_apart(void **state)
+{
+    (void)state;
+    phl_run *run = planted_run();
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        plant_chain(run, c, DRAWS, -100.0, 1);
+        for (uint32_t i = 0; i < 3; i++) {
+            add_slot_draw(run, c, 1 + c % 2, 1);
+        }
+    }
+    phl_diagnosis d = diagnose(run, false);
+    assert_false(d.trouble);
+    check_close(d.classes[0].overlap_within, 1.0, 1e-15);
+    check_close(d.classes[0].overlap_between, 1.0 / 3.0, 1e-15);
+    assert_false(d.classes[0].slots_agree);
+    assert_true(found(&d, false,
+                      "chains use different slots: the active ones of two chains overlap "
+                      "by 33 %, those of two draws of one chain by 100 %"));
+    assert_true(found(&d, false, "predictions average over the chains"));
     done(&d, run);
 }
 
@@ -427,6 +535,8 @@ static void test_classes(void **state)
     assert_true(d.classes[0].trouble);
     assert_false(d.classes[1].trouble);
     assert_string_equal(d.classes[1].class_name, "right");
+    assert_string_equal(d.summary, "trouble in 1 of 2 classes");
+    assert_string_equal(d.classes[1].summary, "fine, 4 chains agree");
     phl_diagnosis_clear(&d);
     phl_diagnose_options options;
     phl_diagnose_options_init(&options);
@@ -445,6 +555,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fine),       cmocka_unit_test(test_other_mode),
+        cmocka_unit_test(test_joint),      cmocka_unit_test(test_slight),
+        cmocka_unit_test(test_climbing),   cmocka_unit_test(test_slots_apart),
         cmocka_unit_test(test_stuck),      cmocka_unit_test(test_few_chains),
         cmocka_unit_test(test_few_draws),  cmocka_unit_test(test_unequal_chains),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_slots),

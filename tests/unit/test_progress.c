@@ -71,7 +71,7 @@ static double rhat_of(const phl_run *run, size_t class_index, size_t chains, uin
         const phl_trace_row *row = &run->trace[i];
         if (row->class_index == class_index && row->chain < chains && row->iteration > warm &&
             taken[row->chain] < n) {
-            draws[row->chain * n + taken[row->chain]++] = row->log_joint;
+            draws[row->chain * n + taken[row->chain]++] = row->log_likelihood;
         }
     }
     phl_convergence found;
@@ -137,7 +137,7 @@ static void check_diagnosis(const phl_run *run, const struct watcher *watcher)
     phl_diagnosis diagnosis;
     must(phl_diagnose(run, NULL, &diagnosis, error));
     for (size_t i = 0; i < diagnosis.n_classes; i++) {
-        double rhat = diagnosis.classes[i].quantities[PHL_LOG_JOINT].rhat;
+        double rhat = diagnosis.classes[i].quantities[PHL_LOG_LIKELIHOOD].rhat;
         assert_true(isfinite(rhat) && last_of(watcher, i) == rhat);
     }
     phl_diagnosis_clear(&diagnosis);

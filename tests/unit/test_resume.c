@@ -166,7 +166,7 @@ static void check_rhat(const phl_run *run, const struct stopper *stopper)
     must(phl_diagnose(run, NULL, &diagnosis, error));
     for (size_t i = 0; i < diagnosis.n_classes; i++) {
         double rhat = diagnosis.learner == PHL_LEARNER_GIBBS
-                          ? diagnosis.classes[i].quantities[PHL_LOG_JOINT].rhat
+                          ? diagnosis.classes[i].quantities[PHL_LOG_LIKELIHOOD].rhat
                           : (double)NAN;
         assert_true(!stopper->told[i] || stopper->rhat[i] == rhat ||
                     (isnan(stopper->rhat[i]) && isnan(rhat)));
