@@ -5,6 +5,9 @@
 
 #include "grammar/rule_table.h"
 
+/* Annotations of a label, at most: what a rule takes grows with their third power. */
+enum { PHL_MOST_ANNOTATIONS = 64 };
+
 /* Numbers that all parts of a grammar share, as they are stored. */
 enum {
     PHL_PART_PAIR,       /* 1: rules see parent and left sibling together */

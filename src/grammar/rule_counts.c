@@ -85,12 +85,12 @@ static phl_status make_sums(phl_rule_counts *counts, phl_error *error)
     place_pairs(&rules->seconds, counts->sizes, counts->of_second, &of_seconds);
     bool made =
         make(&counts->x, symbols, error) && make(&counts->X, counts->first_state[symbols], error) &&
-        make(&counts->p, symbols, error) && make(&counts->px, rules->firsts.n, error) &&
-        make(&counts->plx, rules->rules.n, error) && make(&counts->Plx, of_rules.P, error) &&
-        make(&counts->pLx, of_rules.L, error) && make(&counts->PLx, of_rules.PL, error) &&
-        make(&counts->pl, rules->contexts.n, error) && make(&counts->Pl, of_contexts.P, error) &&
-        make(&counts->pL, of_contexts.L, error) && make(&counts->PL, of_contexts.PL, error) &&
-        make(&counts->PX, of_firsts.annotated, error) &&
+        make(&counts->p, symbols, error) && make(&counts->on, symbols, error) &&
+        make(&counts->px, rules->firsts.n, error) && make(&counts->plx, rules->rules.n, error) &&
+        make(&counts->Plx, of_rules.P, error) && make(&counts->pLx, of_rules.L, error) &&
+        make(&counts->PLx, of_rules.PL, error) && make(&counts->pl, rules->contexts.n, error) &&
+        make(&counts->Pl, of_contexts.P, error) && make(&counts->pL, of_contexts.L, error) &&
+        make(&counts->PL, of_contexts.PL, error) && make(&counts->PX, of_firsts.annotated, error) &&
         make(&counts->Px, of_firsts.state, error) &&
         make(&counts->LX, of_seconds.annotated, error) &&
         make(&counts->Lx, of_seconds.state, error);
@@ -129,7 +129,7 @@ void phl_rule_counts_free(phl_rule_counts *counts)
     double *const arrays[] = {counts->n,   counts->x,   counts->X,   counts->p,   counts->px,
                               counts->plx, counts->Plx, counts->pLx, counts->PLx, counts->pl,
                               counts->Pl,  counts->pL,  counts->PL,  counts->PX,  counts->Px,
-                              counts->LX,  counts->Lx};
+                              counts->LX,  counts->Lx,  counts->on};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         phl_free(arrays[i]);
     }
@@ -156,27 +156,20 @@ static void clear_sums(phl_rule_counts *counts)
         double *array;
         size_t count;
     } all[] = {
-        {counts->x, symbols},
-        {counts->X, counts->first_state[symbols]},
-        {counts->p, symbols},
-        {counts->px, rules->firsts.n},
-        {counts->plx, rules->rules.n},
-        {counts->Plx, of_rules.P},
-        {counts->pLx, of_rules.L},
-        {counts->PLx, of_rules.PL},
-        {counts->pl, rules->contexts.n},
-        {counts->Pl, of_contexts.P},
-        {counts->pL, of_contexts.L},
-        {counts->PL, of_contexts.PL},
-        {counts->PX, of_firsts.annotated},
-        {counts->Px, of_firsts.state},
-        {counts->LX, of_seconds.annotated},
+        {counts->x, symbols},           {counts->X, counts->first_state[symbols]},
+        {counts->p, symbols},           {counts->on, symbols},
+        {counts->px, rules->firsts.n},  {counts->plx, rules->rules.n},
+        {counts->Plx, of_rules.P},      {counts->pLx, of_rules.L},
+        {counts->PLx, of_rules.PL},     {counts->pl, rules->contexts.n},
+        {counts->Pl, of_contexts.P},    {counts->pL, of_contexts.L},
+        {counts->PL, of_contexts.PL},   {counts->PX, of_firsts.annotated},
+        {counts->Px, of_firsts.state},  {counts->LX, of_seconds.annotated},
         {counts->Lx, of_seconds.state},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         memset(all[i].array, 0, all[i].count * sizeof *all[i].array);
     }
-    counts->total = 0.0;
+    counts->total = counts->nodes = 0.0;
 }
 
 static void sum_rule(phl_rule_counts *counts, size_t r)
@@ -218,8 +211,10 @@ static void sum_rule(phl_rule_counts *counts, size_t r)
     counts->pl[parts->context] += of_rule;
     counts->px[parts->first] += of_rule;
     counts->p[rule->a] += of_rule;
+    counts->on[rule->a] += rule->c == rules->labels + PHL_SYMBOL_STOP ? 0.0 : of_rule;
     counts->x[rule->c] += of_rule;
     counts->total += of_rule;
+    counts->nodes += rule->c <= rules->labels + PHL_SYMBOL_UNSEEN ? of_rule : 0.0;
 }
 
 void phl_rule_counts_sum(phl_rule_counts *counts)
@@ -230,4 +225,5 @@ void phl_rule_counts_sum(phl_rule_counts *counts)
     }
     counts->x[counts->rules->labels + PHL_SYMBOL_UNSEEN] += counts->unseen;
     counts->total += counts->unseen;
+    counts->nodes += counts->unseen;
 }

@@ -27,10 +27,10 @@ typedef struct phl_rule_counts {
 
     /* Sums, once phl_rule_counts_sum was called.  Names: which symbols enter with their annotation,
      * P the parent, L the left sibling, X the symbol; lower case: with the label alone. */
-    double total;
-    double *x, *X; /* by symbol; X from first_state[symbol] on */
-    double *p;     /* by parent */
-    double *px;    /* by (parent, symbol) */
+    double total, nodes; /* of all symbols; of labels, the unseen one included */
+    double *x, *X;       /* by symbol; X from first_state[symbol] on */
+    double *p, *on;      /* by parent: of all symbols; of all but STOP */
+    double *px;          /* by (parent, symbol) */
     double *plx, *Plx, *pLx, *PLx;
     double *pl, *Pl, *pL, *PL;
     double *PX, *Px, *LX, *Lx; /* by (parent, symbol), (left, symbol) */

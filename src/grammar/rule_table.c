@@ -74,49 +74,46 @@ static inline double mix(double own, double pooled, double share)
 static double base_of(const phl_rule_counts *counts, const phl_triple *rule)
 {
     uint32_t labels = counts->rules->labels;
-    double even = 1.0 / ((double)labels + 3.0), total = counts->total + 1.0;
-    double base = (counts->x[rule->c] + even) / total;
-    if (rule->a == phl_rules_symbol(labels, PHL_SYMBOL_ROOT)) {
-        double others = counts->x[labels + PHL_SYMBOL_EMPTY] + counts->x[labels + PHL_SYMBOL_STOP];
-        base /= 1.0 - (others + 2.0 * even) / total;
-    }
-    return base;
+    double even = 1.0 / ((double)labels + 3.0);
+    bool root = rule->a == phl_rules_symbol(labels, PHL_SYMBOL_ROOT);
+    double total = root ? counts->nodes + (1.0 - 2.0 * even) : counts->total + 1.0;
+    return (counts->x[rule->c] + even) / total;
 }
 
-static double smooth_first(const phl_rule_counts *counts, const phl_triple *rule, uint32_t first,
-                           double base, double strength)
-{
-    double n = first == PHL_NO_TRIPLE ? 0.0 : counts->px[first];
-    return (n + strength * base) / (counts->p[rule->a] + strength);
-}
-
-/* p(symbol | parent), and what it is for the end of the siblings. */
-static void fill_labels(const phl_rule_counts *counts, const phl_triple *rule,
-                        const struct found *at, const struct levels *pool,
-                        const phl_smoothing *smoothing, double pool_stop, double *stop,
-                        struct levels *out)
+/* p(symbol | parent) of all symbols but the end together, added up as such: the end may be all but
+ * certain.  pool: the same of the pool; share 0: there is none. */
+static double go_on(const phl_rule_counts *counts, uint32_t parent, double pool,
+                    const phl_smoothing *smoothing, double share)
 {
     uint32_t labels = counts->rules->labels;
+    double even = 1.0 / ((double)labels + 3.0), strength = smoothing->label;
+    double base = (counts->nodes + counts->x[labels + PHL_SYMBOL_EMPTY] + (1.0 - even)) /
+                  (counts->total + 1.0);
+    return (counts->on[parent] + strength * mix(base, pool, share)) /
+           (counts->p[parent] + strength);
+}
+
+/* p(symbol | labels); *on: what go_on gave for the pool, and then gives here. */
+static void fill_labels(const phl_rule_counts *counts, const phl_triple *rule,
+                        const struct found *at, const struct levels *pool,
+                        const phl_smoothing *smoothing, double *on, struct levels *out)
+{
     double base = base_of(counts, rule), share = pool == NULL ? 0.0 : smoothing->share;
     double strength = smoothing->label;
     if (pool != NULL) {
         base = mix(base, pool->px, share);
     }
-    out->px = smooth_first(counts, rule, at->first, base, strength);
+    double n = at->first == PHL_NO_TRIPLE ? 0.0 : counts->px[at->first];
+    out->px = (n + strength * base) / (counts->p[rule->a] + strength);
     double before = out->px;
-    *stop = 0.0;
-    if (rule->b == phl_rules_symbol(labels, PHL_SYMBOL_EMPTY)) {
-        phl_triple end = {rule->a, rule->b, phl_rules_symbol(labels, PHL_SYMBOL_STOP)};
-        uint32_t first = phl_triples_find(&counts->rules->firsts, (phl_triple){end.a, end.c, 0});
-        double of_end = base_of(counts, &end);
-        of_end = pool != NULL ? mix(of_end, pool_stop, share) : of_end;
-        *stop = smooth_first(counts, &end, first, of_end, strength);
-        before /= 1.0 - *stop;
+    if (rule->b == phl_rules_symbol(counts->rules->labels, PHL_SYMBOL_EMPTY)) {
+        *on = go_on(counts, rule->a, *on, smoothing, share);
+        before /= *on;
     }
     if (pool != NULL) {
         before = mix(before, pool->plx, share);
     }
-    double n = at->rule == PHL_NO_TRIPLE ? 0.0 : counts->plx[at->rule];
+    n = at->rule == PHL_NO_TRIPLE ? 0.0 : counts->plx[at->rule];
     double total = at->context == PHL_NO_TRIPLE ? 0.0 : counts->pl[at->context];
     out->plx = (n + strength * before) / (total + strength);
 }
@@ -226,11 +223,16 @@ struct room {
 
 static phl_status make_room(const phl_rule_table *table, struct room *room, phl_error *error)
 {
-    size_t most = 1, symbols = (size_t)table->rules->labels + PHL_SYMBOLS;
-    for (size_t s = 0; s < symbols; s++) {
-        most = table->sizes[s] > most ? table->sizes[s] : most;
+    size_t most = 1, cells = 1;
+    for (size_t r = 0; r < table->rules->rules.n; r++) {
+        const phl_triple *rule = &table->rules->rules.items[r];
+        size_t size = table->blocks.first[r + 1] - table->blocks.first[r];
+        most = table->sizes[rule->a] > most ? table->sizes[rule->a] : most;
+        most = table->sizes[rule->b] > most ? table->sizes[rule->b] : most;
+        most = table->sizes[rule->c] > most ? table->sizes[rule->c] : most;
+        cells = size > cells ? size : cells;
     }
-    size_t each = 3 * most + 3 * most * most + most * most * most;
+    size_t each = 3 * most + 3 * most * most + cells;
     room->memory = phl_alloc(2 * each, sizeof *room->memory, error);
     if (room->memory == NULL) {
         return PHL_ERR_MEMORY;
@@ -263,12 +265,12 @@ phl_status phl_rule_table_fill(phl_rule_table *table, const phl_rule_counts *cou
         size_t pairs = (size_t)table->sizes[rule->a] * table->sizes[rule->b];
         size_t states = table->sizes[rule->c];
         const struct levels *known = NULL;
-        double stop = 0.0;
+        double on = 0.0;
         for (int own = pool == NULL; own < 2; own++) {
             const phl_rule_counts *of = own ? counts : pool;
             struct found at = find(of->rules, rule);
             struct levels *out = &room.levels[own];
-            fill_labels(of, rule, &at, known, smoothing, stop, &stop, out);
+            fill_labels(of, rule, &at, known, smoothing, &on, out);
             fill_states(of, rule, &at, known, smoothing, out);
             fill_annotations(of, rule, &at, known, smoothing, out);
             known = out;

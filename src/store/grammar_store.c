@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "store/run_file.h"
 
-/* Annotations of one label, at most: blocks are their third power. */
-enum { MOST_ANNOTATIONS = 1024 };
-
 /* Elements of an array of one row; 0: there is none. */
 static size_t count_of(const phl_array_directory *directory, int64_t model, const char *name,
                        size_t width)
@@ -53,7 +50,7 @@ static phl_status read_sizes(const phl_database *database, const phl_array_direc
     phl_status status = read_flat(database, directory, model, "annotations", PHL_INT32, part->sizes,
                                   symbols, error);
     for (size_t s = 0; status == PHL_OK && s < symbols; s++) {
-        uint32_t most = s < part->labels ? MOST_ANNOTATIONS : 1;
+        uint32_t most = s < part->labels ? PHL_MOST_ANNOTATIONS : 1;
         if (part->sizes[s] < 1 || part->sizes[s] > most) {
             status = phl_database_damaged(database, error, "a symbol with %u annotations",
                                           part->sizes[s]);
@@ -135,9 +132,16 @@ static phl_status read_held(const phl_database *database, const phl_array_direct
 {
     part->n_held = count_of(directory, model, "held_out", sizeof *part->held);
     part->held = phl_alloc(part->n_held, sizeof *part->held, error);
-    return part->held == NULL ? PHL_ERR_MEMORY
-                              : read_flat(database, directory, model, "held_out", PHL_FLOAT64,
-                                          part->held, part->n_held, error);
+    phl_status status = part->held == NULL
+                            ? PHL_ERR_MEMORY
+                            : read_flat(database, directory, model, "held_out", PHL_FLOAT64,
+                                        part->held, part->n_held, error);
+    for (size_t i = 0; status == PHL_OK && i < part->n_held; i++) {
+        if (!(part->held[i] <= 0.0 && part->held[i] >= -1e100)) {
+            status = phl_database_damaged(database, error, "an impossible score of a tree");
+        }
+    }
+    return status;
 }
 
 phl_status phl_grammar_store_read(const phl_database *database,

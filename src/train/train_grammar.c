@@ -296,6 +296,21 @@ static phl_status list_held(const phl_training *training, int32_t *class_of, dou
     return status;
 }
 
+/* Has every start scored so many trees held out?  Starts may come from a file. */
+static phl_status check_held(const phl_run *run, size_t n, phl_error *error)
+{
+    bool same = true;
+    for (size_t c = 0; c < run->n_models; c++) {
+        const phl_model *model = &run->models[c];
+        for (size_t d = 0; d < model->n_draws; d++) {
+            same = same && model->draws[d].params->grammar->n_held == n;
+        }
+    }
+    return same ? PHL_OK
+                : phl_raise(error, PHL_ERR_CHANGED, "train anew",
+                            "a start of the run was scored on other trees held out");
+}
+
 phl_status phl_train_grammar_finish(const phl_training *training, phl_error *error)
 {
     phl_run *run = training->run;
@@ -310,6 +325,9 @@ phl_status phl_train_grammar_finish(const phl_training *training, phl_error *err
     phl_status status = score == NULL || weight == NULL || log_prior == NULL || class_of == NULL
                             ? PHL_ERR_MEMORY
                             : list_held(training, class_of, weight, &n, error);
+    if (status == PHL_OK) {
+        status = check_held(run, n, error);
+    }
     if (status == PHL_OK) {
         for (size_t c = 0; c < run->n_models; c++) {
             log_prior[c] = log(run->models[c].weight);

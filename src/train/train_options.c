@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "grammar/grammar_part.h"
 
 static const phl_train_options defaults = {
     .size = sizeof(phl_train_options),
@@ -196,6 +197,12 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "states must be from 1 to %d, and iterations from 1 to %d",
                          PHL_MOST_STATES, PHL_MOST_ITERATIONS);
+    }
+    if (options->kind == PHL_GRAMMAR && options->states > PHL_MOST_ANNOTATIONS) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                         "a grammar has at most %d annotations per label: " PHL_OPTION(
+                             "train.states") " must be from 1 to %d",
+                         PHL_MOST_ANNOTATIONS, PHL_MOST_ANNOTATIONS);
     }
     return options->learner == PHL_LEARNER_EM ? check_em(options, error)
                                               : check_gibbs(options, error);

@@ -274,7 +274,9 @@ def make_seeds(phloem, folder):
              "sp": ["--model", "sp", "--restarts", "2"], "td": ["--model", "td"],
              "full": ["--model", "full", "--states", "2"],
              "classes": ["--chains", "2", "--keep", "2", "--per-class"],
-             "classes-sp": ["--model", "sp", "--per-class"]}
+             "classes-sp": ["--model", "sp", "--per-class"],
+             "grammar": ["--model", "grammar", "--restarts", "2"],
+             "classes-grammar": ["--model", "grammar", "--restarts", "2", "--per-class"]}
     seeds = {}
     for name, options in kinds.items():
         seeds[name] = os.path.join(folder, f"{name}.run")

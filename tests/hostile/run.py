@@ -143,6 +143,7 @@ def make_runs():
         "td": ["--model", "td"],
         "full": ["--model", "full", "--states", "2"],
         "classes": ["--chains", "2", "--keep", "2", "--per-class"],
+        "grammar": ["--model", "grammar", "--restarts", "2", "--per-class"],
     }
     for name, options in means.items():
         subprocess.run([PHLOEM, "train", "train.trees", "-o", f"{name}.run", "--quiet", "--states",
@@ -376,6 +377,59 @@ def number_cases():
          "printf('%.*c', 100000, '['));" + INTERRUPTED)
 
 
+# ---- Grammars --------------------------------------------------------------------------------------
+
+def grammar_cases():
+    """Arrays of a tree grammar, each with something that cannot be."""
+    def numbers(name, letter, change):
+        def edit(run):
+            for row, data in run.execute("SELECT rowid, data FROM tensor WHERE name = ?", (name,)).fetchall():
+                values = list(struct.unpack(f"<{len(data) // struct.calcsize(letter)}{letter}", data))
+                values = change(values)
+                run.execute("UPDATE tensor SET data = ?, shape = ? WHERE rowid = ?",
+                            (struct.pack(f"<{len(values)}{letter}", *values),
+                             f"[{len(values) // 3},3]" if name == "rules" else f"[{len(values)}]", row))
+            run.execute(INTERRUPTED)
+        return edit
+
+    def put(at, value):
+        return lambda values: values[:at] + [value] + values[at + 1:]
+    for at, value in ((0, 0.5), (1, 0.0), (1, -1.0), (2, math.nan), (3, 1e300), (4, -0.1), (4, 1.5), (5, -1.0),
+                      (5, math.inf), (6, math.nan), (7, math.inf)):
+        case(f"number {at} is {value}", "grammar", numbers("numbers", "d", put(at, value)),
+             "a grammar with impossible numbers")
+    for value in (0, -1, 65, 2**31 - 1):
+        case(f"{value} annotations", "grammar", numbers("annotations", "i", put(0, value)), "annotations")
+    case("annotations without counts", "grammar", numbers("annotations", "i", put(0, 64)), "do not fit")
+    case("annotations of the end", "grammar", numbers("annotations", "i", put(-4, 2)), "annotations")
+    case("a label more", "grammar", numbers("annotations", "i", lambda v: v + [1]), "a grammar of other labels")
+    for value in (-1, 1000, 2**31 - 1):
+        case(f"a rule of symbol {value}", "grammar", numbers("rules", "i", put(0, value)), "a rule that cannot be")
+    case("a rule twice", "grammar", numbers("rules", "i", lambda v: v[:3] + v[:3] + v[6:]), "occurs twice")
+    case("a rule less", "grammar", numbers("rules", "i", lambda v: v[3:]), "do not fit")
+    case("no rules", "grammar", numbers("rules", "i", lambda v: []), "do not fit")
+    for value in (-1.0, math.nan, math.inf, 1e200):
+        case(f"a count of {value}", "grammar", numbers("counts", "d", put(0, value)), "an impossible count")
+    case("counts of 1e100", "grammar", numbers("counts", "d", lambda v: [1e100] * len(v)))
+    case("counts of 0", "grammar", numbers("counts", "d", lambda v: [0.0] * len(v)))
+    case("one count of 1e100", "grammar", numbers("counts", "d", lambda v: [1e100] + [0.0] * (len(v) - 1)))
+    for value in (math.nan, math.inf, 1.0, -math.inf):
+        case(f"a score of {value}", "grammar", numbers("held_out", "d", lambda v, x=value: [x] + v[1:]),
+             "an impossible score")
+    case("fewer trees held out", "grammar", numbers("held_out", "d", lambda v: v[1:]), "trees held out")
+    case("more trees held out", "grammar", numbers("held_out", "d", lambda v: v + [-1.0]), "trees held out")
+
+    def one_class(run):
+        """The classes of one start do not belong together."""
+        row, data = run.execute("SELECT rowid, data FROM tensor WHERE name = 'numbers'").fetchone()
+        values = list(struct.unpack("<9d", data))
+        values[1] *= 2
+        run.execute("UPDATE tensor SET data = ? WHERE rowid = ?", (struct.pack("<9d", *values), row))
+    case("classes that do not belong together", "grammar", one_class, "belong together")
+    for key, value in (("temperature", "nan"), ("temperature", "0"), ("temperature", "x"), ("form", "other")):
+        case(f"{key} {value}", "grammar", f"UPDATE meta SET value = '{value}' WHERE key = '{key}'")
+
+
 # ---- Trees -----------------------------------------------------------------------------------------
 
 def tree_cases():
@@ -436,9 +490,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         make_runs()
-        for kind in ("tf", "soft", "paper", "sp", "td", "full", "classes"):
+        for kind in ("tf", "soft", "paper", "sp", "td", "full", "classes", "grammar"):
             use(f"{kind}.run", f"{kind}, as it was")
-        for cases in (schema_cases, page_cases, number_cases, tree_cases, growth_cases):
+        for cases in (schema_cases, page_cases, number_cases, grammar_cases, tree_cases, growth_cases):
             cases()
         os.chdir("/")
     return REPORT.end()

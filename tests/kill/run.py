@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """tests/kill/run.py PHLOEM SHORT_WRITES KILLS [INEX_KILLS] - trainings killed and resumed.
 
-A tf training with a checkpoint after every iteration gets SIGKILL, KILLS times on generated trees
+A tf training with a checkpoint after every iteration, and one of a tree grammar, whose starts are
+kept one by one, get SIGKILL, KILLS times on generated trees
 and INEX_KILLS times on INEX05 (skipped when it is not there), at random moments spread evenly over
 the training.  What it leaves can be read; every second time the resumed training is killed as well;
 resumed to the end, on another number of threads, it has the same classes, draws, tensors and traces
@@ -16,16 +17,22 @@ import random
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hostile"))
+import run_files  # noqa: E402
 from runs import PHLOEM, begin, beside, content, harness, phloem, preloaded, remove, report, rows, tap  # noqa: E402
 
 SHORT_WRITES = os.path.abspath(sys.argv[2])
 SEED = int(os.environ.get("PHLOEM_TEST_SEED", time.time_ns() % 1000000))
+
+
+GRAMMAR = ["--model", "grammar", "--per-class", "--restarts", "12", "--states", "4", "--iterations", "6"]
 
 
 def kill_after(words, seconds):
@@ -86,6 +93,27 @@ def test_kills(name, inputs, options, kills, folder, chance):
            f"undisturbed {seconds:.2f} s, {ended} had ended before, {none} had not begun", *unlike)
     report(not unread, f"{name}: what was left can be read", *unread)
     report(above >= (0.9 if kills >= 100 else 0.7) * kills, f"{name}: {above} of {kills} went on from an iteration above 0")
+
+
+def test_part_of_start(trees, folder):
+    """Between two classes of a start of a grammar: the start is learned again, to the same run."""
+    run = os.path.join(folder, "part.run")
+    phloem("train", trees, "-o", run, "--quiet", "-j", "1", "--checkpoint", "0", *GRAMMAR, check=True)
+    expected, bad = content(run), []
+    connection = sqlite3.connect(run, isolation_level=None)
+    last = connection.execute("SELECT max(class), max(chain) FROM model").fetchone()
+    for table in ("tensor", "model", "trace", "checkpoint"):
+        connection.execute("DELETE FROM tensor WHERE model = (SELECT max(id) FROM model)" if table == "tensor"
+                           else f"DELETE FROM {table} WHERE (class, chain) = (?, ?)",
+                           () if table == "tensor" else last)
+    connection.execute("UPDATE class SET stop_reason = 'interrupted'")
+    run_files.mend(connection)
+    connection.close()
+    for words in (["classify", run, trees], ["resume", run, "--quiet"]):
+        done = phloem(*words)
+        bad += [done.stderr] if done.returncode != 0 else []
+    bad += [] if content(run) == expected else ["another run"]
+    report(not bad, "a start of a grammar that is there in part is learned again", *bad)
 
 
 def test_signals(inputs, folder):
@@ -273,6 +301,8 @@ def main():
         trees = os.path.join(folder, "symm.trees")
         phloem("generate", "symm", "-o", trees, "--quiet", check=True)
         test_kills("symm", [trees], options, kills, folder, chance)
+        test_kills("grammar", [trees], GRAMMAR, kills if kills >= 20 else (kills + 1) // 2, folder, chance)
+        test_part_of_start(trees, folder)
         small = ["--model", "tf", "--states", "3", "--chains", "1", "--iterations", "12", "--keep", "3"]
         test_signals([trees], folder)
         few = os.path.join(folder, "few.trees")

@@ -10,12 +10,12 @@
 
 /* ---- What is trained ------------------------------------------------------------------------ */
 
-static phl_train_options options_of(bool sampled)
+static phl_train_options options_of(phl_kind kind)
 {
-    phl_train_options options = train_options(sampled ? PHL_TF : PHL_SP, 2, 4);
+    phl_train_options options = train_options(kind, 2, 4);
     options.chains = options.restarts = 2;
     options.keep = 2;
-    options.soft = sampled;
+    options.soft = kind == PHL_TF;
     options.tolerance = 0;
     return options;
 }
@@ -27,10 +27,10 @@ static void forget_seconds(phl_run *run)
     }
 }
 
-static phl_status train(const phl_forest *forest, bool sampled, const char *path, phl_run **run,
+static phl_status train(const phl_forest *forest, phl_kind kind, const char *path, phl_run **run,
                         phl_error *error)
 {
-    phl_train_options options = options_of(sampled);
+    phl_train_options options = options_of(kind);
     phl_file_options file;
     phl_file_options_init(&file);
     file.checkpoint_seconds = 0;
@@ -64,7 +64,7 @@ static void check_file(const char *path, const phl_run *expected, long at)
 
 /* Every allocation at first, then fewer and fewer; at last, none fails.  `bytes` is a file to go on
  * from, NULL for a training from the start. */
-static void run_failing(const phl_forest *forest, bool sampled, const phl_run *expected,
+static void run_failing(const phl_forest *forest, phl_kind kind, const phl_run *expected,
                         const unsigned char *bytes, size_t size)
 {
     const char *path = in_folder("a.run");
@@ -80,7 +80,7 @@ static void run_failing(const phl_forest *forest, bool sampled, const phl_run *e
         long before = failing_live();
         failing_start(ALLOCATE, at, false, ENOMEM);
         phl_status status =
-            bytes == NULL ? train(forest, sampled, path, &run, &error) : resume(path, &run, &error);
+            bytes == NULL ? train(forest, kind, path, &run, &error) : resume(path, &run, &error);
         happened = failing_stop();
         phl_run_free(run);
         /* Giving back unused room may fail without harm. */
@@ -92,7 +92,7 @@ static void run_failing(const phl_forest *forest, bool sampled, const phl_run *e
             check_file(path, expected, at);
         }
     }
-    print_message("%s, %s: %ld failures\n", sampled ? "sampled" : "EM",
+    print_message("%s, %s: %ld failures\n", phl_kind_name(kind),
                   bytes == NULL ? "trained" : "resumed", tries - 1);
 }
 
@@ -106,16 +106,18 @@ static void test_failures(void **state)
 {
     (void)state;
     phl_forest *forest = symm_forest(SEED, 2);
-    for (int sampled = 0; sampled < 2; sampled++) {
-        phl_train_options options = options_of(sampled);
+    static const phl_kind kinds[] = {PHL_SP, PHL_TF, PHL_GRAMMAR};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        phl_kind kind = kinds[i];
+        phl_train_options options = options_of(kind);
         phl_run *expected = NULL, *run = NULL;
         phl_file_options file;
         const char *path = in_folder("a.run");
-        int left = 5;
+        int left = kind == PHL_GRAMMAR ? 30 : 5;
         size_t size = 0;
         must(phl_train(forest, &options, &expected, error));
         forget_seconds(expected);
-        run_failing(forest, sampled, expected, NULL, 0);
+        run_failing(forest, kind, expected, NULL, 0);
         empty_folder();
         phl_file_options_init(&file);
         options.cancel = on_cancel;
@@ -123,7 +125,7 @@ static void test_failures(void **state)
         must(phl_train_file(forest, &options, &file, path, &run, error));
         phl_run_free(run);
         unsigned char *bytes = read_bytes(path, &size);
-        run_failing(forest, sampled, expected, bytes, size);
+        run_failing(forest, kind, expected, bytes, size);
         test_free(bytes);
         phl_run_free(expected);
     }

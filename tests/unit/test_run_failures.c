@@ -14,7 +14,7 @@ struct work {
     phl_forest *forest;
     phl_run *run;
     const char *path;
-    bool sampled;
+    bool sampled, grammar;
     const char *partition; /* held fixed; NULL: none */
 
     phl_run *made;
@@ -46,9 +46,9 @@ static phl_status do_train(void *context, phl_error *error)
 {
     struct work *work = context;
     phl_kind kind = work->sampled || work->partition != NULL ? PHL_TF : PHL_SP;
-    phl_train_options options = train_options(kind, 2, 3);
+    phl_train_options options = train_options(work->grammar ? PHL_GRAMMAR : kind, 2, 3);
     options.partition = work->partition;
-    options.chains = options.restarts = 2;
+    options.chains = options.restarts = work->grammar ? 1 : 2;
     options.keep = 1;
     options.per_class = true;
     return phl_train(work->forest, &options, &work->made, error);
@@ -109,6 +109,18 @@ static phl_status do_folds_read(void *context, phl_error *error)
                           error);
 }
 
+/* Its configuration is read again when it is opened. */
+static void open_again(struct work *work)
+{
+    work->path = in_folder("a.run");
+    must(do_train(work, error));
+    save(work->made, work->path);
+    phl_run_free(work->made);
+    work->made = NULL;
+    failing_allocations(
+        &(failing_work){"open a trained run", do_open, finish_run, work, work->grammar});
+}
+
 static void test_training(void **state)
 {
     (void)state;
@@ -119,13 +131,13 @@ static void test_training(void **state)
     work.sampled = false;
     work.partition = "[{\"slot\":1,\"blocks\":[0,1,0]}]";
     failing_allocations(&(failing_work){"train by partition", do_train, finish_run, &work, false});
-    /* Its configuration is read again when it is opened. */
-    work.path = in_folder("a.run");
-    must(do_train(&work, error));
-    save(work.made, work.path);
-    phl_run_free(work.made);
-    work.made = NULL;
-    failing_allocations(&(failing_work){"open a trained run", do_open, finish_run, &work, false});
+    open_again(&work);
+    work.partition = NULL;
+    work.grammar = true;
+    phl_forest_free(work.forest);
+    work.forest = symm_forest(SEED, 10); /* enough to hold some out, and to split */
+    failing_allocations(&(failing_work){"train a grammar", do_train, finish_run, &work, true});
+    open_again(&work);
     phl_forest_free(work.forest);
 }
 

@@ -320,8 +320,31 @@ static void test_failures(void **state)
     phl_forest_free(setting.forest);
 }
 
+/* What grammars do in their own way. */
+static void test_grammars(void **state)
+{
+    (void)state;
+    static const char *const text = "left\t(a (b) (c))\n"
+                                    "right\t(a _ (b (c) (?)))\n"
+                                    "left\t(?)\n"
+                                    "right\t(z (c))\n";
+    struct setting setting = {.text = text, .forest = trees(text)};
+    phl_train_options options = train_options(PHL_GRAMMAR, 2, 2);
+    options.restarts = 2;
+    must(phl_train(setting.forest, &options, &setting.run, error));
+    options.per_class = true;
+    must(phl_train(setting.forest, &options, &setting.per_class, error));
+    failing_allocations(&(failing_work){"score by grammar", do_score, NULL, &setting, false});
+    failing_allocations(&(failing_work){"classify by grammar", do_classify, NULL, &setting, false});
+    failing_allocations(&(failing_work){"diagnose a grammar", do_diagnose, NULL, &setting, false});
+    phl_run_free(setting.run);
+    phl_run_free(setting.per_class);
+    phl_forest_free(setting.forest);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_grammars)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
