@@ -39,7 +39,7 @@ test:
 	@$(call configure,$(SANITIZED),-Db_sanitize=address$(comma)undefined -Doptimization=1)
 	@meson compile -C $(BUILD)
 	@meson compile -C $(SANITIZED)
-	@tools/run-tests $(BUILD):unit,law,oracle,cli,edges,docs,tools,fuzz $(SANITIZED):unit,cli
+	@tools/run-tests $(BUILD):unit,law,oracle,cli,edges,docs,tools,fuzz,python $(SANITIZED):unit,cli
 
 test-long:
 	@tools/setup long

@@ -230,6 +230,20 @@ PHL_API size_t phl_subtree_links(const phl_forest *forest, uint32_t subtree,
                                  const phl_link **links); /* ascending slots */
 PHL_API int64_t phl_subtree_multiplicity(const phl_forest *forest, uint32_t subtree);
 
+/* The same as arrays, the forest's own: n subtrees, E links, T trees.  Frozen. */
+typedef struct phl_forest_arrays {
+    const int32_t *label;        /* [n] or PHL_UNKNOWN */
+    const uint32_t *leaf_slot;   /* [n] 0: internal */
+    const int64_t *multiplicity; /* [n] */
+    const uint64_t *first_link;  /* [n + 1] the links of subtree s are first_link[s] .. */
+    const phl_link *links;       /* [E] .. first_link[s + 1] - 1 */
+    const uint32_t *tree_root;   /* [T] */
+    const int32_t *tree_class;   /* [T] or PHL_NO_CLASS */
+    const double *tree_weight;   /* [T]; NULL when every weight is 1 */
+} phl_forest_arrays;
+
+PHL_API void phl_forest_view(const phl_forest *forest, phl_forest_arrays *arrays);
+
 /* Walk one tree node by node in pre-order, without recursion. */
 typedef struct phl_walk phl_walk;
 

@@ -155,6 +155,18 @@ int64_t phl_subtree_multiplicity(const phl_forest *forest, uint32_t subtree)
     return forest->multiplicity[subtree];
 }
 
+void phl_forest_view(const phl_forest *forest, phl_forest_arrays *arrays)
+{
+    *arrays = (phl_forest_arrays){.label = forest->label,
+                                  .leaf_slot = forest->leaf_slot,
+                                  .multiplicity = forest->multiplicity,
+                                  .first_link = forest->first_link,
+                                  .links = forest->links,
+                                  .tree_root = forest->tree_root,
+                                  .tree_class = forest->tree_class,
+                                  .tree_weight = forest->tree_weight};
+}
+
 phl_status phl_forest_count_nodes(const phl_forest *forest, uint64_t **nodes, uint64_t **unknown,
                                   phl_error *error)
 {

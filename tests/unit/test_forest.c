@@ -65,9 +65,16 @@ static void check_structure(const phl_forest *forest, const sample *trees, size_
     }
     assert_int_equal(nodes, 0);
     size_t links_seen = 0;
+    phl_forest_arrays arrays;
+    phl_forest_view(forest, &arrays);
     for (uint32_t s = 0; s < subtrees; s++) {
         const phl_link *links;
         size_t count = phl_subtree_links(forest, s, &links);
+        assert_int_equal(arrays.first_link[s], links_seen);
+        assert_ptr_equal(arrays.links + links_seen, links);
+        assert_int_equal(arrays.label[s], phl_subtree_label(forest, s));
+        assert_int_equal(arrays.leaf_slot[s], phl_subtree_leaf_slot(forest, s));
+        assert_int_equal(arrays.multiplicity[s], met[s]);
         links_seen += count;
         assert_int_equal(phl_subtree_multiplicity(forest, s), met[s]);
         assert_true(met[s] > 0);
@@ -96,6 +103,13 @@ static void check_structure(const phl_forest *forest, const sample *trees, size_
         assert_true(phl_forest_is_shared(forest) || met[s] == 1);
     }
     assert_int_equal(links_seen, phl_forest_links(forest));
+    assert_int_equal(arrays.first_link[subtrees], links_seen);
+    for (size_t tree = 0; tree < n; tree++) {
+        assert_int_equal(arrays.tree_root[tree], phl_tree_root(forest, tree));
+        assert_int_equal(arrays.tree_class[tree], phl_tree_class(forest, tree));
+        assert_true((arrays.tree_weight ? arrays.tree_weight[tree] : 1) ==
+                    phl_tree_weight(forest, tree));
+    }
     assert_int_equal(phl_forest_level(forest, phl_forest_levels(forest)), subtrees);
     phl_walk_free(walk);
     test_free(met);
