@@ -224,7 +224,8 @@ static int open_run(const cli_arguments *parsed, phl_run **run)
 {
     int code = run_open(parsed, run);
     bool head = code == EXIT_OK && phl_run_head(*run) != NULL;
-    bool models = arguments_given(parsed, "rule") ? rule_of(parsed) != PHL_RULE_HEAD : !head;
+    bool alone = head && phl_run_kind(*run) == PHL_NO_KIND;
+    bool models = arguments_given(parsed, "rule") ? rule_of(parsed) != PHL_RULE_HEAD : !alone;
     if (code == EXIT_OK && !models && arguments_given(parsed, "class-prior")) {
         code = usage_error(parsed->command,
                            "option --class-prior belongs to the models; the head has learned how "
@@ -271,9 +272,9 @@ static const cli_option classify_rows[] = {
      .type = OPTION_CHOICE,
      .argument = "RULE",
      .choices = "generative|head|both",
-     .fallback_note = "head if RUN has one",
-     .help = "generative: the model of each class; head: the linear classifier; both: the mean of "
-             "their log-probabilities"},
+     .fallback_note = "what did best on trees held out",
+     .help = "generative: the model of each class; head: the linear classifier; both: a weighted "
+             "mean of their log-probabilities"},
     OPTION_CLASS_PRIOR_ROW,
     OPTION_STRUCTURE_ROW("slots"),
     OPTION_BLOCK_ROW,

@@ -79,18 +79,10 @@ static int choose_task(validation *v)
 
 static int read_folds(validation *v)
 {
-    const char *path = arguments_path(v->parsed, "folds-file");
-    phl_error error = {0};
     v->options.n_folds = (size_t)arguments_integer(v->parsed, "folds");
-    if (!path) {
-        return EXIT_OK;
-    }
-    size_t n = phl_forest_trees(v->forest);
-    v->fold = terminal_allocate(n, sizeof *v->fold);
+    int code = training_read_folds(v->parsed, v->forest, &v->fold, &v->options.n_folds);
     v->options.fold = v->fold;
-    return phl_folds_read(path, n, v->fold, &v->options.n_folds, &error) == PHL_OK
-               ? EXIT_OK
-               : usage_report(v->parsed->command, &error);
+    return code;
 }
 
 static void describe(const validation *v, const training *how)

@@ -82,13 +82,14 @@ static int describe(const cli_arguments *parsed, const phl_forest *forest, const
     training_describe_means(how, means, sizeof means);
     number_of(phl_forest_classes(forest), "class", "classes", models, sizeof models);
     bool grammar = how->options.kind == PHL_GRAMMAR, one = how->options.states == 1;
-    terminal_message("model %s, %u %s, %s%s; %s", phl_kind_name(how->options.kind),
+    terminal_message("model %s, %u %s, %s%s%s; %s", phl_kind_name(how->options.kind),
                      (unsigned)how->options.states,
                      grammar ? one ? "annotation per label" : "annotations per label at most"
                      : one   ? "state"
                              : "states",
                      how->options.per_class ? "one model for each of " : "one model for all trees",
-                     how->options.per_class ? models : "", means);
+                     how->options.per_class ? models : "",
+                     how->options.head == PHL_HEAD_LINEAR ? ", and a linear head" : "", means);
     return grammar ? EXIT_OK : note_many_states(parsed, forest, how);
 }
 
@@ -135,6 +136,7 @@ static int run_train(const cli_arguments *parsed)
 {
     progress_line line = {0};
     phl_forest *forest = NULL;
+    uint32_t *fold = NULL;
     training how = {0};
     int code = check_output(parsed);
     if (code == EXIT_OK && arguments_flag(parsed, "classifier")) {
@@ -142,9 +144,6 @@ static int run_train(const cli_arguments *parsed)
         code = code == EXIT_OK ? training_classifier(parsed, forest) : code;
         phl_forest_free(forest);
         return code;
-    }
-    if (code == EXIT_OK && arguments_given(parsed, "folds-file")) {
-        code = usage_error(parsed->command, "option --folds-file belongs to --classifier");
     }
     if (code == EXIT_OK) {
         code = training_begin(parsed, &line, &how);
@@ -158,9 +157,21 @@ static int run_train(const cli_arguments *parsed)
         code = forest_read(parsed, &forest, NULL);
     }
     if (code == EXIT_OK) {
+        training_choose_head(parsed, forest, &how);
+        if (how.options.head == PHL_HEAD_NONE && arguments_given(parsed, "folds-file")) {
+            code = usage_error(parsed->command,
+                               "option --folds-file belongs to --classifier or --head linear");
+        }
+    }
+    if (code == EXIT_OK) {
+        code = training_read_folds(parsed, forest, &fold, &how.options.n_folds);
+        how.options.fold = fold;
+    }
+    if (code == EXIT_OK) {
         code = train(parsed, forest, &how, &line);
     }
     training_clear(&how);
+    free(fold);
     phl_forest_free(forest);
     return code;
 }
@@ -197,7 +208,8 @@ static const cli_option run_rows[] = {
              "a class"},
     {.name = "classifier",
      .type = OPTION_FLAG,
-     .excludes = "per-class model learner states iterations restarts tolerance smoothing partition "
+     .excludes = "per-class head calibrate model learner states iterations restarts tolerance "
+                 "smoothing partition "
                  "checkpoint no-embed progress warmup chains keep anneal sampler clustering k "
                  "slots-min slots-max slot-support core-max phi alpha alpha0 beta gamma delta "
                  "update-concentration",
@@ -206,8 +218,8 @@ static const cli_option run_rows[] = {
     {.name = "folds-file",
      .type = OPTION_PATH,
      .argument = "FILE",
-     .help = "with --classifier: folds of the cross-validation that chooses its "
-             "settings, one per line, the numbers of its trees, counted from 1; without, "
+     .help = "with --classifier or --head: folds of the cross-validation that chooses "
+             "its settings, one per line, the numbers of its trees, counted from 1; without, "
              "5 folds at random"},
 };
 static const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
@@ -219,6 +231,8 @@ static const example examples[] = {
     {"one model of all trees", "phloem train train.trees -o trees.run"},
     {"one model per class, to classify with",
      "phloem train --per-class --states 8 train.elastic.tree -o classes.run"},
+    {"tree grammars and a linear classifier, which answer together",
+     "phloem train --per-class --model grammar --head linear train.elastic.tree -o both.run"},
     {"a linear classifier, for those who only classify",
      "phloem train --classifier train.elastic.tree -o classifier.run"},
     {"the best of five random starts, top-down",

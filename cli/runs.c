@@ -54,8 +54,11 @@ bool run_structure(const cli_arguments *parsed)
 
 phl_class_prior run_class_prior(const cli_arguments *parsed)
 {
-    bool empirical = strcmp(arguments_choice(parsed, "class-prior"), "empirical") == 0;
-    return empirical ? PHL_PRIOR_EMPIRICAL : PHL_PRIOR_UNIFORM;
+    static const phl_class_prior priors[] = {PHL_PRIOR_UNIFORM, PHL_PRIOR_EMPIRICAL,
+                                             PHL_PRIOR_LEARNED};
+    return arguments_given(parsed, "class-prior")
+               ? priors[arguments_choice_index(parsed, "class-prior")]
+               : PHL_PRIOR_CHOSEN;
 }
 
 bool run_choose_draw(const cli_arguments *parsed, const phl_model *model, size_t *draw, int *code)

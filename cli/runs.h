@@ -25,9 +25,9 @@
 #define OPTION_CLASS_PRIOR_ROW                                                                     \
     {                                                                                              \
         .name = "class-prior", .type = OPTION_CHOICE, .argument = "WHAT",                          \
-        .choices = "uniform|empirical", .fallback = "uniform",                                     \
-        .help = "probabilities of the classes before a tree is seen: all equal, or as "            \
-                "frequent as in training"                                                          \
+        .choices = "uniform|empirical|learned", .fallback_note = "as training chose, or uniform",  \
+        .help = "probabilities of the classes before a tree is seen: all equal, as frequent as "   \
+                "in training, or what training found best on trees held out"                       \
     }
 #define RUN_AND_TREES "RUN IN..."
 #define RUN_AND_TREES_HELP                                                                         \

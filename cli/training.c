@@ -64,6 +64,18 @@ static const cli_option training_rows[] = {
      .type = OPTION_PATH,
      .argument = "FILE",
      .help = "tf: keep these active slots and blocks fixed; JSON as in 'show --json'"},
+    {.name = "head",
+     .type = OPTION_CHOICE,
+     .argument = "HEAD",
+     .choices = "linear|none",
+     .fallback_note = TRAINING_HEAD_DEFAULT,
+     .help = "with --per-class: beside the models, a linear classifier on pieces of trees ('phloem "
+             "features'); 'classify' asks whichever did best on trees held out, or both"},
+    {.name = "calibrate",
+     .type = OPTION_FLAG,
+     .help = "with --per-class: fit a temperature and a class prior on trees held out, so that "
+             "class probabilities can be believed; done without asking for the grammar and with a "
+             "head; other models are trained once more for it, by one chain or start"},
     OPTION_MEMORY_LIMIT_ROW,
     OPTION_SEED_ROW,
 };
@@ -145,12 +157,25 @@ int training_begin(const cli_arguments *parsed, void *context, training *how)
     o->tolerance = arguments_real(parsed, "tolerance");
     o->smoothing = arguments_real(parsed, "smoothing");
     o->memory_limit = arguments_size(parsed, "memory-limit");
+    o->calibrate = arguments_flag(parsed, "calibrate");
+    if (arguments_given(parsed, "head") && arguments_choice_index(parsed, "head") == 0) {
+        o->head = PHL_HEAD_LINEAR;
+    }
     o->progress = progress_training;
     o->report = progress_report;
     o->cancel = interrupt_asked;
     o->context = context;
     int code = training_gibbs_read(parsed, how);
     return code == EXIT_OK ? arguments_seed(parsed, &o->seed) : code;
+}
+
+void training_choose_head(const cli_arguments *parsed, const phl_forest *forest, training *how)
+{
+    phl_train_options *o = &how->options;
+    if (o->per_class && !arguments_given(parsed, "head") && !arguments_given(parsed, "model") &&
+        o->kind == PHL_GRAMMAR && phl_forest_classes(forest) > 1) {
+        o->head = PHL_HEAD_LINEAR;
+    }
 }
 
 void training_clear(training *how)

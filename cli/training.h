@@ -21,6 +21,9 @@ extern const option_group gibbs_options;    /* --warmup, --chains ... (training_
                 "together) need more memory; for example 500M or 2G"                               \
     }
 
+/* What training_choose_head does, in words. */
+#define TRAINING_HEAD_DEFAULT "none"
+
 typedef struct training {
     phl_train_options options; /* states and per_class are the command's to set */
     char *partition;           /* text of the --partition file */
@@ -32,6 +35,12 @@ typedef struct training {
  * progress_line.  Returns an exit code; clear in any case. */
 int training_begin(const cli_arguments *parsed, void *context, training *how);
 void training_clear(training *how);
+/* A grammar per class that nobody asked for by name gets a head beside it, unless --head says
+ * otherwise. */
+void training_choose_head(const cli_arguments *parsed, const phl_forest *forest, training *how);
+/* The test folds of --folds-file, to be freed; NULL without.  Returns an exit code. */
+int training_read_folds(const cli_arguments *parsed, const phl_forest *forest, uint32_t **fold,
+                        size_t *n_folds);
 
 /* The options of the sampler; called by training_begin. */
 int training_gibbs_read(const cli_arguments *parsed, training *how);

@@ -7,9 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The test folds of --folds-file; NULL without. */
-static int read_folds(const cli_arguments *parsed, const phl_forest *forest,
-                      phl_classifier_options *options, uint32_t **fold)
+int training_read_folds(const cli_arguments *parsed, const phl_forest *forest, uint32_t **fold,
+                        size_t *n_folds)
 {
     const char *path = arguments_path(parsed, "folds-file");
     size_t n = phl_forest_trees(forest);
@@ -18,8 +17,7 @@ static int read_folds(const cli_arguments *parsed, const phl_forest *forest,
         return EXIT_OK;
     }
     *fold = terminal_allocate(n, sizeof **fold);
-    options->fold = *fold;
-    return phl_folds_read(path, n, *fold, &options->n_folds, &error) == PHL_OK
+    return phl_folds_read(path, n, *fold, n_folds, &error) == PHL_OK
                ? EXIT_OK
                : usage_report(parsed->command, &error);
 }
@@ -58,7 +56,8 @@ int training_classifier(const cli_arguments *parsed, const phl_forest *forest)
     char *line = arguments_line(parsed);
     options.command_line = line;
     if (code == EXIT_OK) {
-        code = read_folds(parsed, forest, &options, &fold);
+        code = training_read_folds(parsed, forest, &fold, &options.n_folds);
+        options.fold = fold;
     }
     if (code == EXIT_OK) {
         if (!arguments_flag(parsed, "quiet")) {

@@ -572,6 +572,12 @@ typedef enum phl_sampler {
     PHL_SAMPLER_PAPER /* the paper's own, for comparison: does not leave the posterior invariant */
 } phl_sampler;
 
+/* A classifier beside the models of the classes. */
+typedef enum phl_head_kind {
+    PHL_HEAD_NONE = 0,
+    PHL_HEAD_LINEAR /* as phl_train_classifier trains it */
+} phl_head_kind;
+
 #define PHL_DEFAULT SIZE_MAX /* a number that is worked out from the others */
 
 /* What a training can be asked for at most; more is refused with PHL_ERR_ARGUMENT, and so is a run
@@ -623,6 +629,15 @@ typedef struct phl_train_options {
     phl_report_fn report; /* notes */
     phl_cancel_fn cancel;
     void *context;
+
+    /* Classification, for per_class */
+    phl_head_kind head;   /* PHL_HEAD_NONE */
+    const uint32_t *fold; /* [trees] 0-based, of the cross-validation of the head; NULL:
+                             phl_folds_make with 5 */
+    size_t n_folds;       /* of `fold` */
+    bool calibrate;       /* false: hold trees out to make class probabilities believable.  Always
+                             done for the grammar, which holds trees out anyway, and with a head;
+                             other models are trained once more without those trees */
 } phl_train_options;
 
 #define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))
@@ -968,21 +983,24 @@ PHL_API void phl_mean_sd(const double *values, size_t n, double *mean, double *s
 
 typedef enum phl_class_prior {
     PHL_PRIOR_UNIFORM = 0,
-    PHL_PRIOR_EMPIRICAL /* proportional to the weight of each class's training trees */
+    PHL_PRIOR_EMPIRICAL, /* proportional to the weight of each class's training trees */
+    PHL_PRIOR_LEARNED,   /* what training found best on trees held out, if it looked for it */
+    PHL_PRIOR_CHOSEN     /* what training chose of these by trees held out; uniform if it did not */
 } phl_class_prior;
 
 /* What the posterior is made of. */
 typedef enum phl_rule {
-    PHL_RULE_DEFAULT = 0, /* the head if the run has one, else the models */
+    PHL_RULE_DEFAULT = 0, /* what training chose by trees held out, where there are models and a
+                             head; else the head if the run has one, else the models */
     PHL_RULE_GENERATIVE,  /* the model of each class, and the class prior */
     PHL_RULE_HEAD,        /* the linear head, which has learned how frequent classes are */
-    PHL_RULE_BOTH         /* the mean of the logarithms of both, normalised */
+    PHL_RULE_BOTH         /* a weighted mean of the logarithms of both, normalised */
 } phl_rule;
 
 typedef struct phl_classify_options {
     size_t size;           /* set by init */
     bool structure;        /* true: the shape term counts too */
-    phl_class_prior prior; /* of the models: PHL_PRIOR_UNIFORM */
+    phl_class_prior prior; /* of the models: PHL_PRIOR_CHOSEN */
     int threads;           /* 0: all cores */
     phl_report_fn report;
     phl_cancel_fn cancel;
@@ -1281,7 +1299,7 @@ typedef struct phl_evaluate_options {
                                        train->seed */
     size_t n_folds;                 /* 10 */
     bool structure;                 /* true */
-    phl_class_prior prior;          /* PHL_PRIOR_UNIFORM */
+    phl_class_prior prior;          /* PHL_PRIOR_CHOSEN */
     phl_evaluate_progress_fn progress;
     phl_report_fn report;
     phl_cancel_fn cancel;

@@ -2,6 +2,7 @@
 #include "grammar/calibration.h"
 
 #include <math.h>
+#include <string.h>
 
 double phl_calibration_posterior(const phl_calibration_data *data, double temperature)
 {
@@ -37,4 +38,134 @@ double phl_calibration_fit(const phl_calibration_data *data, double *best)
         }
     }
     return found;
+}
+
+/* e^(z - log sum e^z) of K numbers, in place. */
+static void normalise(double *z, size_t n)
+{
+    double most = -INFINITY, all = 0.0;
+    for (size_t c = 0; c < n; c++) {
+        most = z[c] > most ? z[c] : most;
+    }
+    for (size_t c = 0; c < n; c++) {
+        z[c] = exp(z[c] - most);
+        all += z[c];
+    }
+    for (size_t c = 0; c < n; c++) {
+        z[c] /= all;
+    }
+}
+
+/* Generalised iterative scaling: each class moves by the ratio of how often it is there to how
+ * often it is expected, one tree of the old prior added to both. */
+void phl_calibration_learn_prior(const phl_calibration_data *data, double temperature,
+                                 double *log_prior, double *room)
+{
+    enum { ROUNDS = 50 };
+    size_t n = data->n_classes;
+    double *expected = room, *there = room + n, *row = room + 2 * n;
+    memcpy(log_prior, data->log_prior, n * sizeof *log_prior);
+    memcpy(row, data->log_prior, n * sizeof *row);
+    normalise(row, n);
+    for (size_t c = 0; c < n; c++) {
+        there[c] = row[c];
+    }
+    for (size_t t = 0; t < data->n; t++) {
+        there[data->class_of[t]] += data->weight[t];
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        memcpy(row, data->log_prior, n * sizeof *row);
+        normalise(row, n);
+        memcpy(expected, row, n * sizeof *expected);
+        for (size_t t = 0; t < data->n; t++) {
+            for (size_t c = 0; c < n; c++) {
+                row[c] = log_prior[c] + data->score[t * n + c] / temperature;
+            }
+            normalise(row, n);
+            for (size_t c = 0; c < n; c++) {
+                expected[c] += data->weight[t] * row[c];
+            }
+        }
+        for (size_t c = 0; c < n; c++) {
+            log_prior[c] += log(there[c] / expected[c]);
+        }
+    }
+}
+
+/* What phl_calibration_blend makes largest, at u and v: its value, slope and (negated) curvature.
+ */
+struct slope {
+    double value, by_u, by_v, uu, uv, vv;
+};
+
+static struct slope look(const phl_calibration_data *data, const double *a, const double *b,
+                         double u, double v, double *row)
+{
+    size_t n = data->n_classes;
+    struct slope s = {.value = -0.5 * ((u - 0.5) * (u - 0.5) + (v - 0.5) * (v - 0.5)),
+                      .by_u = 0.5 - u,
+                      .by_v = 0.5 - v,
+                      .uu = 1.0,
+                      .vv = 1.0};
+    for (size_t t = 0; t < data->n; t++) {
+        const double *x = a + t * n, *y = b + t * n;
+        size_t own = (size_t)data->class_of[t];
+        double w = data->weight[t], mx = 0.0, my = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
+        for (size_t c = 0; c < n; c++) {
+            row[c] = u * x[c] + v * y[c];
+        }
+        normalise(row, n);
+        for (size_t c = 0; c < n; c++) {
+            double dx = x[c] - x[own], dy = y[c] - y[own];
+            mx += row[c] * dx;
+            my += row[c] * dy;
+            xx += row[c] * dx * dx;
+            xy += row[c] * dx * dy;
+            yy += row[c] * dy * dy;
+        }
+        s.value += w * log(row[own] > 1e-300 ? row[own] : 1e-300);
+        s.by_u -= w * mx;
+        s.by_v -= w * my;
+        s.uu += w * (xx - mx * mx);
+        s.uv += w * (xy - mx * my);
+        s.vv += w * (yy - my * my);
+    }
+    return s;
+}
+
+/* Newton's method; a step that goes down or leaves the quadrant is shortened or bent. */
+void phl_calibration_blend(const phl_calibration_data *data, const double *a, const double *b,
+                           double weights[2], double *room)
+{
+    enum { STEPS = 40 };
+    double u = 0.5, v = 0.5;
+    struct slope at = look(data, a, b, u, v, room);
+    for (int step = 0; step < STEPS; step++) {
+        double det = at.uu * at.vv - at.uv * at.uv;
+        double du = (at.by_u * at.vv - at.by_v * at.uv) / det;
+        double dv = (at.by_v * at.uu - at.by_u * at.uv) / det;
+        if (u + du <= 0.0 && u == 0.0) { /* along the border */
+            du = 0.0;
+            dv = at.by_v / at.vv;
+        } else if (v + dv <= 0.0 && v == 0.0) {
+            dv = 0.0;
+            du = at.by_u / at.uu;
+        }
+        double size = 1.0, gain = -INFINITY, x = u, y = v;
+        struct slope next = at;
+        for (; size > 1e-6 && !(gain > 0.0); size *= 0.5) {
+            x = fmax(u + size * du, 0.0);
+            y = fmax(v + size * dv, 0.0);
+            next = look(data, a, b, x, y, room);
+            gain = next.value - at.value;
+        }
+        if (!(gain > 1e-9)) {
+            break;
+        }
+        u = x;
+        v = y;
+        at = next;
+    }
+    weights[0] = u;
+    weights[1] = v;
 }

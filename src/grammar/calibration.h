@@ -23,4 +23,16 @@ double phl_calibration_posterior(const phl_calibration_data *data, double temper
 /* The temperature that makes it largest (1 without trees), and its value. */
 double phl_calibration_fit(const phl_calibration_data *data, double *best);
 
+/* A class prior that makes it larger, at a temperature: log_prior [n_classes], so that
+ * the classes are expected as often as they are there; data->log_prior is where it begins.  room:
+ * [3][n_classes]. */
+void phl_calibration_learn_prior(const phl_calibration_data *data, double temperature,
+                                 double *log_prior, double *room);
+
+/* Two opinions a, b [n][n_classes] on the same trees, as log-probabilities: weights (0 or more)
+ * with which posteriors proportional to e^(u a + v b) give the classes the highest probability.
+ * Both are held near 1/2, as by one tree.  room: [n_classes]. */
+void phl_calibration_blend(const phl_calibration_data *data, const double *a, const double *b,
+                           double weights[2], double *room);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "store/checkpoint.h"
 #include "train/train_config.h"
+#include "train/train_head.h"
 
 /* What is known about the run before training goes on. */
 struct resumption {
@@ -371,11 +372,18 @@ static phl_status go_on(struct resumption *r, const phl_resume_options *options,
     train.report = options->report;
     train.cancel = options->cancel;
     train.context = options->context;
+    uint32_t *fold = NULL;
     phl_status status = find_forest(r, options->forest, &forest, error);
+    if (status == PHL_OK) {
+        status =
+            phl_train_head_restore_folds(r->known, forest->n_trees, &fold, &train.n_folds, error);
+        train.fold = fold;
+    }
     if (status == PHL_OK) {
         status = phl_train_kept(forest, &train, r->known->earlier, r->known->n_earlier, &keeper,
                                 run, error);
     }
+    phl_free(fold);
     return status == PHL_OK ? phl_run_writer_finish(&r->writer, *run, error) : status;
 }
 

@@ -223,7 +223,7 @@ phl_status phl_run_write_again(phl_database *database, const phl_run *run, phl_e
     phl_status status =
         phl_database_execute(database,
                              "DELETE FROM trace; DELETE FROM tensor; DELETE FROM model; "
-                             "DELETE FROM class",
+                             "DELETE FROM class; DELETE FROM head",
                              error);
     if (status == PHL_OK) { /* facts that are known at the end only */
         status = write_meta(database, run, error);
@@ -243,6 +243,10 @@ phl_status phl_run_write_again(phl_database *database, const phl_run *run, phl_e
     if (status != PHL_OK) {
         return status;
     }
-    status = phl_section_renew(database, PHL_SECTION_MODELS, NULL, error);
-    return status == PHL_OK ? phl_section_renew(database, PHL_SECTION_TRACE, NULL, error) : status;
+    status = phl_head_store(database, run->head, error);
+    static const phl_section changed[] = {PHL_SECTION_MODELS, PHL_SECTION_TRACE, PHL_SECTION_HEAD};
+    for (size_t i = 0; status == PHL_OK && i < sizeof changed / sizeof *changed; i++) {
+        status = phl_section_renew(database, changed[i], NULL, error);
+    }
+    return status;
 }

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/numeric.h"
 #include "base/options.h"
+#include "head/head_posteriors.h"
+#include "model/calibrated.h"
+#include "model/grammar_scores.h"
 #include "task/classify.h"
-#include "task/classify_head.h"
-#include "task/grammar_scores.h"
 #include "task/use.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -20,7 +20,7 @@
 static const phl_classify_options defaults = {
     .size = sizeof(phl_classify_options),
     .structure = true,
-    .prior = PHL_PRIOR_UNIFORM,
+    .prior = PHL_PRIOR_CHOSEN,
 };
 
 void phl_classify_options_init_sized(phl_classify_options *options, size_t size)
@@ -38,36 +38,13 @@ static phl_status check_per_class(const phl_run *run, phl_error *error)
     return PHL_OK;
 }
 
-static phl_status fill_prior(const phl_run *run, phl_class_prior prior, double *log_prior,
-                             phl_error *error)
-{
-    size_t n = run->n_models;
-    if (prior != PHL_PRIOR_UNIFORM && prior != PHL_PRIOR_EMPIRICAL) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "there is no class prior number %d",
-                         (int)prior);
-    }
-    for (size_t k = 0; k < n; k++) {
-        const phl_model *model = &run->models[k];
-        double weight = model->weight > 0.0 ? model->weight : (double)model->trees;
-        log_prior[k] = prior == PHL_PRIOR_EMPIRICAL ? log(weight) : 0.0;
-    }
-    if (isinf(phl_log_normalise(log_prior, n))) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, "use the uniform class prior",
-                         "the run does not say how many trees each class was trained on");
-    }
-    return PHL_OK;
-}
-
 /* log p(class) [K], for a run trained per class; to be freed in any case. */
-static phl_status make_prior(const phl_run *run, phl_class_prior prior, double **log_prior,
-                             phl_error *error)
+static phl_status make_prior(const phl_run *run, const phl_calibrated *calibrated,
+                             phl_class_prior prior, double **log_prior, phl_error *error)
 {
-    phl_status status = check_per_class(run, error);
-    if (status == PHL_OK) {
-        *log_prior = phl_alloc(run->n_models, sizeof **log_prior, error);
-        status = *log_prior == NULL ? PHL_ERR_MEMORY : fill_prior(run, prior, *log_prior, error);
-    }
-    return status;
+    *log_prior = phl_alloc(run->n_models, sizeof **log_prior, error);
+    return *log_prior == NULL ? PHL_ERR_MEMORY
+                              : phl_calibrated_prior(run, calibrated, prior, *log_prior, error);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -81,7 +58,7 @@ struct classifying {
     double *log_prior;              /* [K] */
     bool by_models, by_head;        /* the rule; both: their mean */
     double *posterior, *likelihood; /* [K] of one tree */
-    double temperature;             /* of the posterior */
+    phl_calibrated calibrated;      /* what training chose */
     phl_measures *measures;         /* NULL: not wanted */
 };
 
@@ -102,7 +79,10 @@ static phl_status choose_rule(struct classifying *work, phl_error *error)
     const phl_run *run = work->use.run;
     phl_rule rule = work->options->rule;
     if (rule == PHL_RULE_DEFAULT) {
-        rule = run->head != NULL ? PHL_RULE_HEAD : PHL_RULE_GENERATIVE;
+        rule = run->head == NULL                           ? PHL_RULE_GENERATIVE
+               : run->kind == PHL_NO_KIND                  ? PHL_RULE_HEAD
+               : work->calibrated.rule == PHL_RULE_DEFAULT ? PHL_RULE_HEAD
+                                                           : work->calibrated.rule;
     }
     if ((int)rule < PHL_RULE_GENERATIVE || rule > PHL_RULE_BOTH) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "there is no rule number %d", (int)rule);
@@ -118,32 +98,18 @@ static phl_status choose_rule(struct classifying *work, phl_error *error)
                                                 : PHL_OK;
 }
 
-/* The posterior of the models, whose log-likelihoods are in work->likelihood; false: the tree has
- * probability 0 under all of them, and the prior stands in. */
-static bool ask_models(const struct classifying *work, double *row)
-{
-    size_t n = work->use.run->n_models;
-    for (size_t k = 0; k < n; k++) {
-        row[k] = work->log_prior[k] + work->likelihood[k] / work->temperature;
-    }
-    bool possible = !isinf(phl_log_normalise(row, n));
-    if (!possible) {
-        memcpy(row, work->log_prior, n * sizeof *row);
-    }
-    return possible;
-}
-
 /* The posterior of a tree; `head` [K] is that of the head, if it has a say. */
 static phl_classified_tree find_posterior(const struct classifying *work, const double *head)
 {
     size_t n = work->use.run->n_models, best = 0;
     double *row = work->posterior;
-    bool possible = work->by_models ? ask_models(work, row) : true;
-    for (size_t k = 0; work->by_head && k < n; k++) {
-        row[k] = work->by_models ? 0.5 * (row[k] + head[k]) : head[k];
-    }
+    bool possible = work->by_models ? phl_calibrated_models(&work->calibrated, work->log_prior, n,
+                                                            work->likelihood, row)
+                                    : true;
     if (work->by_head && work->by_models) {
-        (void)phl_log_normalise(row, n);
+        phl_calibrated_both(&work->calibrated, n, head, row);
+    } else if (work->by_head) {
+        memcpy(row, head, n * sizeof *row);
     }
     for (size_t k = 1; k < n; k++) {
         best = row[k] > row[best] ? k : best;
@@ -216,8 +182,8 @@ static phl_status classify_block(struct classifying *work, phl_error *error)
         status = score_models(work, scores, error);
     }
     if (status == PHL_OK && work->by_head) {
-        status = phl_classify_head(use->run->head, use->block, &roots, use->threads, use->cancel,
-                                   use->context, heads, error);
+        status = phl_head_posteriors(use->run->head, use->block, roots.tree, roots.n, use->threads,
+                                     use->cancel, use->context, heads, error);
     }
     for (size_t t = 0; status == PHL_OK && t < use->block->n_trees; t++) {
         size_t root = roots.of_tree[t];
@@ -255,15 +221,18 @@ static phl_status classify(const phl_run *run, phl_source *source,
                            const phl_classify_options *options, phl_classify_fn each,
                            phl_measures *measures, bool tell_unseen, phl_error *error)
 {
-    struct classifying work = {.options = options,
-                               .each = each,
-                               .measures = measures,
-                               .temperature = phl_grammar_scores_temperature(run)};
+    struct classifying work = {.options = options, .each = each, .measures = measures};
     phl_status status = phl_use_begin(&work.use, run, source, NULL, NULL, options->threads,
                                       options->report, options->cancel, options->context, error);
     work.use.count_unseen = work.use.count_unseen && tell_unseen;
     if (status == PHL_OK) {
-        status = make_prior(run, options->prior, &work.log_prior, error);
+        status = check_per_class(run, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_calibrated_restore(run, &work.calibrated, error);
+    }
+    if (status == PHL_OK) {
+        status = make_prior(run, &work.calibrated, options->prior, &work.log_prior, error);
     }
     if (status == PHL_OK) {
         status = choose_rule(&work, error);
@@ -281,6 +250,7 @@ static phl_status classify(const phl_run *run, phl_source *source,
         phl_use_tell(&work.use);
         tell_impossible(&work.use);
     }
+    phl_calibrated_clear(&work.calibrated);
     phl_free(work.log_prior);
     phl_free(work.posterior);
     phl_free(work.likelihood);

@@ -12,8 +12,10 @@
 #include "task/classify.h"
 #include "train/train_options.h"
 
-static const phl_evaluate_options defaults = {
-    .size = sizeof(phl_evaluate_options), .n_folds = 10, .structure = true};
+static const phl_evaluate_options defaults = {.size = sizeof(phl_evaluate_options),
+                                              .n_folds = 10,
+                                              .structure = true,
+                                              .prior = PHL_PRIOR_CHOSEN};
 
 void phl_evaluate_options_init_sized(phl_evaluate_options *options, size_t size)
 {

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "task/scores.h"
+#include "model/scores.h"
 #include "task/session.h"
 #include "task/use.h"
 

@@ -8,7 +8,7 @@
 #ifndef PHL_TASK_SESSION_H
 #define PHL_TASK_SESSION_H
 
-#include "task/scores.h"
+#include "model/scores.h"
 
 typedef struct phl_session {
     const phl_model *model; /* borrowed */

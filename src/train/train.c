@@ -8,6 +8,7 @@
 #include "forest/forest_cut.h"
 #include "train/partition_json.h"
 #include "train/train_config.h"
+#include "train/train_head.h"
 #include "train/train_options.h"
 #include "train/training.h"
 
@@ -333,6 +334,10 @@ static phl_status prepare(phl_training *training, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
+    if (options->head != PHL_HEAD_NONE && training->run->n_models < 2) {
+        return phl_raise(error, PHL_ERR_EMPTY, "give trees of two classes or more",
+                         "all trees are of one class: a classifier has nothing to tell apart");
+    }
     if (options->kind != PHL_GRAMMAR) {
         status = phl_train_memory_reckon(training, error);
     }
@@ -348,7 +353,12 @@ static phl_status prepare(phl_training *training, phl_error *error)
         return PHL_ERR_MEMORY;
     }
     status = prepare_classes(training, error);
-    return status == PHL_OK ? add_meta(training, error) : status;
+    if (status == PHL_OK) {
+        status = add_meta(training, error);
+    }
+    return status == PHL_OK && options->fold != NULL
+               ? phl_train_head_record_folds(training->run, options->fold, forest->n_trees, error)
+               : status;
 }
 
 static void release(phl_training *training)
@@ -419,8 +429,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
     for (size_t i = 0; status == PHL_OK && i < training.n_classes; i++) {
         status = collect_class(&training, i, error);
     }
-    if (status == PHL_OK && training.options.kind == PHL_GRAMMAR) {
-        status = phl_train_grammar_finish(&training, error);
+    if (status == PHL_OK) {
+        status = phl_train_calibrate(&training, error);
     }
     release(&training);
     phl_partition_json_free(axes, n_axes);

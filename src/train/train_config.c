@@ -65,6 +65,7 @@ static const char *const learners[] = {"em", "gibbs"};
 static const char *const samplers[] = {"blocked", "paper"};
 static const char *const older_samplers[] = {"blocked", "seed"}; /* in files of 0.1.0 */
 static const char *const clusterings[] = {"hard", "soft"};
+static const char *const heads[] = {"none", "linear"};
 
 static size_t width_of(field_type type)
 {
@@ -101,6 +102,8 @@ static phl_train_options recorded(const phl_train_options *options)
     made.learner = options->learner;
     made.states = options->states;
     made.per_class = options->per_class;
+    made.head = options->head;
+    made.calibrate = options->calibrate;
     made.seed = options->seed;
     made.iterations = options->iterations;
     made.command_line = options->command_line;
@@ -219,6 +222,13 @@ static void put_config(phl_text_writer *writer, const phl_train_options *options
     put_truth(writer, "per_class", options->per_class);
     put_count(writer, "seed", options->seed);
     put_count(writer, "iterations", options->iterations);
+    if (options->head !=
+        PHL_HEAD_NONE) { /* what older versions do not have, only where it is used */
+        put_word(writer, "head", heads[1]);
+    }
+    if (options->calibrate) {
+        put_truth(writer, "calibrate", true);
+    }
     if (n_earlier > 0) {
         put_name(writer, "earlier");
         for (size_t i = 0; i < n_earlier; i++) {
@@ -419,6 +429,11 @@ static phl_status get_config(const phl_json_value *object, phl_train_options *op
     options->states = get_small(&reader, "states");
     options->per_class = get_truth(&reader, "per_class");
     options->iterations = get_size(&reader, "iterations");
+    if (phl_json_member(object, "head") != NULL) {
+        options->head = get_choice(&reader, "head", heads) ? PHL_HEAD_LINEAR : PHL_HEAD_NONE;
+    }
+    options->calibrate =
+        phl_json_member(object, "calibrate") != NULL && get_truth(&reader, "calibrate");
     if (options->learner == PHL_LEARNER_EM) {
         get_fields(&reader, em_fields, LENGTH(em_fields), options);
     } else {

@@ -4,11 +4,9 @@
  * what is kept of a start is its outcome.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "grammar/calibration.h"
 #include "grammar/grammar_learn.h"
 #include "train/training.h"
 
@@ -225,7 +223,7 @@ phl_status phl_train_grammar_run(phl_training *training, phl_error *error)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Temperature
+ * Trees held out
  * ------------------------------------------------------------------------------------------- */
 
 /* Mean log p over the starts of some form, of every tree held out under every class: score
@@ -251,51 +249,6 @@ static bool average_scores(const phl_run *run, const char *form, size_t n_held, 
     return any;
 }
 
-/* The starts that classify best, all or those of one form, and their temperature. */
-static phl_status choose_form(phl_run *run, phl_calibration_data *data, double *score,
-                              phl_error *error)
-{
-    static const char *const forms[] = {"all", "pair", "single"};
-    double best = -INFINITY, temperature = 1.0;
-    const char *chosen = forms[0];
-    char text[32];
-    data->score = score;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        double posterior = -INFINITY, found = 1.0;
-        if (average_scores(run, forms[i], data->n, score)) {
-            found = phl_calibration_fit(data, &posterior);
-        }
-        if (posterior > best) {
-            best = posterior;
-            temperature = found;
-            chosen = forms[i];
-        }
-    }
-    (void)snprintf(text, sizeof text, "%.17g", temperature);
-    phl_status status = phl_run_set_meta(run, "temperature", text, error);
-    return status == PHL_OK ? phl_run_set_meta(run, "form", chosen, error) : status;
-}
-
-/* Classes and weights of the trees held out, in their order. */
-static phl_status list_held(const phl_training *training, int32_t *class_of, double *weight,
-                            size_t *n, phl_error *error)
-{
-    const phl_forest *forest = training->forest;
-    int32_t *all = NULL;
-    size_t *seen = phl_alloc_zero(training->n_classes, sizeof *seen, error);
-    phl_status status = seen == NULL ? PHL_ERR_MEMORY : map_trees(training, &all, error);
-    *n = 0;
-    for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
-        if (phl_grammar_learn_holds(seen[all[t]]++)) {
-            class_of[*n] = all[t];
-            weight[(*n)++] = phl_tree_weight(forest, t);
-        }
-    }
-    phl_free(seen);
-    phl_free(all);
-    return status;
-}
-
 /* Has every start scored so many trees held out?  Starts may come from a file. */
 static phl_status check_held(const phl_run *run, size_t n, phl_error *error)
 {
@@ -311,33 +264,27 @@ static phl_status check_held(const phl_run *run, size_t n, phl_error *error)
                             "a start of the run was scored on other trees held out");
 }
 
-phl_status phl_train_grammar_finish(const phl_training *training, phl_error *error)
+phl_status phl_train_grammar_choose(phl_run *run, phl_calibration_data *data, double *score,
+                                    phl_error *error)
 {
-    phl_run *run = training->run;
-    size_t n_trees = training->forest->n_trees, n = 0;
-    if (run->n_models < 2) {
-        return PHL_OK;
+    static const char *const forms[] = {"all", "pair", "single"};
+    double best = -INFINITY;
+    const char *chosen = forms[0];
+    phl_status status = check_held(run, data->n, error);
+    if (status != PHL_OK) {
+        return status;
     }
-    double *score = phl_alloc(phl_times(n_trees, run->n_models), sizeof *score, error);
-    double *weight = phl_alloc(n_trees, sizeof *weight, error);
-    double *log_prior = phl_alloc(run->n_models, sizeof *log_prior, error);
-    int32_t *class_of = phl_alloc(n_trees, sizeof *class_of, error);
-    phl_status status = score == NULL || weight == NULL || log_prior == NULL || class_of == NULL
-                            ? PHL_ERR_MEMORY
-                            : list_held(training, class_of, weight, &n, error);
-    if (status == PHL_OK) {
-        status = check_held(run, n, error);
-    }
-    if (status == PHL_OK) {
-        for (size_t c = 0; c < run->n_models; c++) {
-            log_prior[c] = log(run->models[c].weight);
+    data->score = score;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        double posterior = -INFINITY;
+        if (average_scores(run, forms[i], data->n, score)) {
+            (void)phl_calibration_fit(data, &posterior);
         }
-        phl_calibration_data data = {n, run->n_models, score, class_of, weight, log_prior};
-        status = choose_form(run, &data, score, error);
+        if (posterior > best) {
+            best = posterior;
+            chosen = forms[i];
+        }
     }
-    phl_free(score);
-    phl_free(weight);
-    phl_free(log_prior);
-    phl_free(class_of);
-    return status;
+    (void)average_scores(run, chosen, data->n, score);
+    return phl_run_set_meta(run, "form", chosen, error);
 }

@@ -31,6 +31,7 @@ static const phl_train_options defaults = {
     .beta = 1.0,
     .gamma = 1.0,
     .delta = 1.0,
+    .n_folds = 5,
 };
 
 void phl_train_options_init_sized(phl_train_options *options, size_t size)
@@ -191,6 +192,15 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
     if (options->kind != PHL_TF && options->partition != NULL) {
         return phl_raise(error, PHL_ERR_ARGUMENT, "use " PHL_OPTION_TO("train.kind", "tf"),
                          "a model of kind %s takes no partitions", phl_kind_name(options->kind));
+    }
+    if (((int)options->head != PHL_HEAD_NONE && options->head != PHL_HEAD_LINEAR) ||
+        (options->fold != NULL && options->n_folds < 2)) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "no such kind of head: %d, or %zu folds",
+                         (int)options->head, options->n_folds);
+    }
+    if ((options->head != PHL_HEAD_NONE || options->calibrate) && !options->per_class) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "train with " PHL_OPTION("train.per_class"),
+                         "a head and calibration are for telling classes apart");
     }
     if (options->states < 1 || options->states > PHL_MOST_STATES || options->iterations < 1 ||
         options->iterations > PHL_MOST_ITERATIONS) {

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "gibbs/slot_pairs.h"
+#include "grammar/calibration.h"
 #include "model/infer.h"
 #include "model/run.h"
 #include "train/schedule.h"
@@ -129,8 +130,15 @@ phl_status phl_train_gibbs_run(phl_train_task *task, phl_error *error);
 
 /* All tasks of a grammar: a start learns the classes together (train_grammar.c). */
 phl_status phl_train_grammar_run(phl_training *training, phl_error *error);
-/* Everything is in the run: the temperature of its class posterior. */
-phl_status phl_train_grammar_finish(const phl_training *training, phl_error *error);
+/* The starts that classify best, all or those of one form: a fact of the run, and score [trees
+ * held out][classes] by them. */
+phl_status phl_train_grammar_choose(phl_run *run, phl_calibration_data *data, double *score,
+                                    phl_error *error);
+
+/* The models are in the run: train its head, if it is to have one, and find out on trees held out
+ * how to make probabilities of classes (train_calibrate.c).  Cancelled: the models are interrupted,
+ * and there is no head. */
+phl_status phl_train_calibrate(const phl_training *training, phl_error *error);
 
 /* The run is made: refuse a training whose tables would take more than the memory limit, or, where
  * that is not the caller's own, much more for slots that never occur than for those that do

@@ -213,6 +213,18 @@ static bool same_model(const phl_model *a, const phl_model *b)
     return same;
 }
 
+static bool same_head(const phl_head *a, const phl_head *b)
+{
+    if (a == NULL || b == NULL) {
+        return a == b;
+    }
+    size_t n = phl_features_count(a->features);
+    return n == phl_features_count(b->features) && a->n_classes == b->n_classes &&
+           same_array(a->weights, b->weights, (n + 1) * a->n_classes) &&
+           same_bits(a->temperature, b->temperature) && a->n_choices == b->n_choices &&
+           a->chosen == b->chosen && a->n_folds == b->n_folds;
+}
+
 /* What differs, or NULL. */
 const char *difference(const phl_run *a, const phl_run *b)
 {
@@ -242,7 +254,7 @@ const char *difference(const phl_run *a, const phl_run *b)
             return "trace";
         }
     }
-    return NULL;
+    return same_head(a->head, b->head) ? NULL : "head";
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */

@@ -24,19 +24,26 @@ struct setting {
     bool partition;
     double tolerance;
     phl_sampler sampler;
+    bool head, calibrate;
 };
 
 static const struct setting settings[] = {
-    {"sp", PHL_SP, false, false, false, 9, 2, false, 0, PHL_SAMPLER_BLOCKED},
-    {"sp by tolerance", PHL_SP, true, false, false, 40, 2, false, 1e-2, PHL_SAMPLER_BLOCKED},
-    {"td", PHL_TD, true, false, false, 7, 1, false, 0, PHL_SAMPLER_BLOCKED},
-    {"full", PHL_FULL, false, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED},
-    {"tf by EM", PHL_TF, false, false, false, 8, 2, true, 0, PHL_SAMPLER_BLOCKED},
-    {"tf", PHL_TF, false, false, false, 14, 2, false, 0, PHL_SAMPLER_BLOCKED},
-    {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0, PHL_SAMPLER_BLOCKED},
-    {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0, PHL_SAMPLER_BLOCKED},
-    {"tf, partition held", PHL_TF, false, true, true, 10, 1, true, 0, PHL_SAMPLER_BLOCKED},
-    {"the paper's sampler", PHL_TF, true, false, false, 10, 2, false, 0, PHL_SAMPLER_PAPER},
+    {"sp", PHL_SP, false, false, false, 9, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"sp by tolerance", PHL_SP, true, false, false, 40, 2, false, 1e-2, PHL_SAMPLER_BLOCKED, false,
+     false},
+    {"td", PHL_TD, true, false, false, 7, 1, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"full", PHL_FULL, false, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"tf by EM", PHL_TF, false, false, false, 8, 2, true, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"tf", PHL_TF, false, false, false, 14, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"tf, partition held", PHL_TF, false, true, true, 10, 1, true, 0, PHL_SAMPLER_BLOCKED, false,
+     false},
+    {"sp and a head", PHL_SP, true, false, false, 4, 2, false, 0, PHL_SAMPLER_BLOCKED, true, false},
+    {"tf, calibrated", PHL_TF, true, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED, false,
+     true},
+    {"the paper's sampler", PHL_TF, true, false, false, 10, 2, false, 0, PHL_SAMPLER_PAPER, false,
+     false},
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
@@ -56,6 +63,8 @@ static phl_train_options options_of(const struct setting *setting)
     options.soft = setting->soft;
     options.sampler = setting->sampler;
     options.update_concentration = setting->update;
+    options.head = setting->head ? PHL_HEAD_LINEAR : PHL_HEAD_NONE;
+    options.calibrate = setting->calibrate;
     options.command_line = "test \"quoted\"";
     options.threads = 1;
     if (setting->partition) {
@@ -197,7 +206,7 @@ static phl_file_options every_iteration(void)
 static void test_undisturbed(void **state)
 {
     (void)state;
-    phl_forest *forest = symm_forest(1, 8);
+    phl_forest *forest = symm_forest(1, 10);
     for (size_t s = 0; s < N_SETTINGS; s++) {
         phl_train_options options = options_of(&settings[s]);
         phl_run *expected = train_plainly(forest, &options);
@@ -225,7 +234,7 @@ static void test_undisturbed(void **state)
 static void test_cancelled(void **state)
 {
     (void)state;
-    phl_forest *forest = symm_forest(1, 8);
+    phl_forest *forest = symm_forest(1, 10);
     phl_rng rng;
     phl_rng_init(&rng, SEED, 1, 0, 0, 0);
     for (size_t s = 0; s < N_SETTINGS; s++) {
@@ -281,7 +290,7 @@ static bool killed_in(const phl_forest *forest, const struct setting *setting, c
 static void test_killed(void **state)
 {
     (void)state;
-    phl_forest *forest = symm_forest(1, 8);
+    phl_forest *forest = symm_forest(1, 10);
     phl_rng rng;
     phl_rng_init(&rng, SEED, 2, 0, 0, 0);
     for (size_t s = 0; s < N_SETTINGS; s++) {
@@ -312,7 +321,7 @@ static void test_killed(void **state)
 static void test_extended(void **state)
 {
     (void)state;
-    phl_forest *forest = symm_forest(1, 8);
+    phl_forest *forest = symm_forest(1, 10);
     for (size_t s = 0; s < N_SETTINGS; s++) {
         const struct setting *setting = &settings[s];
         const char *path = in_folder("a.run");
@@ -400,7 +409,7 @@ static void look_at_watched(void)
 static void test_one_at_a_time(void **state)
 {
     (void)state;
-    phl_forest *forest = symm_forest(1, 8);
+    phl_forest *forest = symm_forest(1, 10);
     phl_file_options file = every_iteration();
     struct stopper stopper = {.left = 4, .look = look_at_watched};
     phl_run *run = NULL;
@@ -424,7 +433,7 @@ static void test_trees(void **state)
     (void)state;
     const struct setting *setting = &settings[6];
     const char *path = in_folder("a.run");
-    phl_forest *forest = symm_forest(1, 8), *other = symm_forest(2, 8);
+    phl_forest *forest = symm_forest(1, 10), *other = symm_forest(2, 8);
     phl_file_options file = every_iteration();
     struct stopper stopper = {.left = 5};
     phl_resume_options options;
@@ -465,7 +474,7 @@ static void test_no_room(void **state)
 {
     (void)state;
     const struct setting *setting = &settings[5];
-    phl_forest *forest = symm_forest(1, 8);
+    phl_forest *forest = symm_forest(1, 10);
     phl_train_options options = options_of(setting);
     phl_run *expected = train_plainly(forest, &options);
     phl_run *old = random_run(&shapes[A_SP], 1, false);
@@ -524,7 +533,7 @@ static void test_damaged(void **state)
     (void)state;
     const struct setting *setting = &settings[6];
     const char *path = in_folder("a.run");
-    phl_forest *forest = symm_forest(1, 8);
+    phl_forest *forest = symm_forest(1, 10);
     phl_train_options options = options_of(setting);
     phl_run *expected = train_plainly(forest, &options);
     phl_file_options file = every_iteration();

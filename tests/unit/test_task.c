@@ -308,7 +308,7 @@ static void test_classify(void **state)
         for (int variant = 0; variant < 4; variant++) {
             phl_classify_options options;
             phl_classify_options_init(&options);
-            assert_true(options.structure && options.prior == PHL_PRIOR_UNIFORM);
+            assert_true(options.structure && options.prior == PHL_PRIOR_CHOSEN);
             options.structure = variant % 2 == 0;
             options.prior = variant / 2 == 0 ? PHL_PRIOR_UNIFORM : PHL_PRIOR_EMPIRICAL;
             double posterior[32];

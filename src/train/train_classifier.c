@@ -4,8 +4,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "head/head_train.h"
-#include "model/run.h"
+#include "train/train_head.h"
 
 static const phl_classifier_options defaults = {
     .size = sizeof(phl_classifier_options), .n_folds = 5, .seed = 42};
@@ -94,61 +93,6 @@ static phl_status fill_run(phl_run *run, const phl_forest *forest, const uint32_
     return status;
 }
 
-/* The folds of the cross-validation; without one where everything is given. */
-static phl_status choose_folds(const phl_forest *forest, const phl_classifier_options *options,
-                               phl_head_settings *settings, uint32_t **made, phl_error *error)
-{
-    size_t n_folds = options->n_folds < forest->n_trees ? options->n_folds : forest->n_trees;
-    if (options->groups != 0 && options->c > 0.0) {
-        return PHL_OK;
-    }
-    settings->n_folds = options->fold != NULL ? options->n_folds : n_folds;
-    settings->fold = options->fold;
-    if (options->fold != NULL) {
-        for (size_t t = 0; t < forest->n_trees; t++) {
-            if (options->fold[t] >= options->n_folds) {
-                return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                                 "tree %zu is in fold %u of %zu (numbered from 0)", t,
-                                 options->fold[t], options->n_folds);
-            }
-        }
-        return PHL_OK;
-    }
-    *made = phl_alloc(forest->n_trees, sizeof **made, error);
-    settings->fold = *made;
-    return *made == NULL ? PHL_ERR_MEMORY
-                         : phl_folds_make(forest, n_folds, options->seed, *made, error);
-}
-
-static phl_status train_head(const phl_forest *forest, const phl_classifier_options *options,
-                             const uint32_t *number, size_t n_classes, phl_head **head,
-                             phl_error *error)
-{
-    uint32_t *fold = NULL;
-    phl_head_settings settings = phl_head_train_defaults();
-    settings.class_number = number;
-    settings.n_classes = n_classes;
-    settings.seed = options->seed;
-    settings.memory_limit = options->memory_limit;
-    settings.threads = options->threads;
-    settings.cancel = options->cancel;
-    settings.context = options->context;
-    if (options->groups != 0) {
-        settings.groups = &options->groups;
-        settings.n_groups = 1;
-    }
-    if (options->c > 0.0) {
-        settings.c = &options->c;
-        settings.n_c = 1;
-    }
-    phl_status status = choose_folds(forest, options, &settings, &fold, error);
-    if (status == PHL_OK) {
-        status = phl_head_train(forest, &settings, head, error);
-    }
-    phl_free(fold);
-    return status;
-}
-
 phl_status phl_train_classifier(const phl_forest *forest, const phl_classifier_options *options,
                                 phl_run **run, phl_error *error)
 {
@@ -173,7 +117,7 @@ phl_status phl_train_classifier(const phl_forest *forest, const phl_classifier_o
         status = fill_run(made, forest, number, &own, error);
     }
     if (status == PHL_OK) {
-        status = train_head(forest, &own, number, classes.count, &made->head, error);
+        status = phl_train_head(forest, &own, number, classes.count, &made->head, error);
     }
     phl_alphabet_clear(&classes);
     phl_free(number);

@@ -1,5 +1,5 @@
 /* scores.c - log-probabilities of whole trees, averaged over draws; see scores.h. */
-#include "task/scores.h"
+#include "model/scores.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/logs.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "task/grammar_scores.h"
+#include "model/grammar_scores.h"
 
 /* Subtrees and links times draws: a tenth of a millisecond or so. */
 static const size_t SMALL_WORK = 5000;

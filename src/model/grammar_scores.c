@@ -1,5 +1,5 @@
 /* grammar_scores.c - log-probabilities of whole trees under grammars; see grammar_scores.h. */
-#include "task/grammar_scores.h"
+#include "model/grammar_scores.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -75,13 +75,6 @@ void phl_grammar_scores_close(phl_grammars *grammars)
     phl_free(grammars->grammars);
     phl_free(grammars->draws);
     memset(grammars, 0, sizeof *grammars);
-}
-
-double phl_grammar_scores_temperature(const phl_run *run)
-{
-    const char *text = run->kind == PHL_GRAMMAR ? phl_run_meta(run, "temperature") : NULL;
-    double value = text == NULL ? 1.0 : strtod(text, NULL);
-    return value >= 1e-3 && value <= 1e3 ? value : 1.0;
 }
 
 /* ---------------------------------------------------------------------------------------------

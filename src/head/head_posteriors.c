@@ -1,5 +1,5 @@
-/* classify_head.c - class posteriors of the linear head of a run; see classify_head.h. */
-#include "task/classify_head.h"
+/* head_posteriors.c - class posteriors of many trees; see head_posteriors.h. */
+#include "head/head_posteriors.h"
 
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -31,9 +31,9 @@ static phl_status take_row(size_t item, const phl_feature_row *row, size_t chunk
     return status;
 }
 
-phl_status phl_classify_head(const phl_head *head, const phl_forest *block, const phl_roots *roots,
-                             int threads, phl_cancel_fn cancel, void *context,
-                             double *log_posterior, phl_error *error)
+phl_status phl_head_posteriors(const phl_head *head, const phl_forest *forest, const size_t *trees,
+                               size_t n, int threads, phl_cancel_fn cancel, void *context,
+                               double *log_posterior, phl_error *error)
 {
     struct heading work = {.head = head, .log_posterior = log_posterior};
     size_t workers = (size_t)phl_parallel_threads(threads);
@@ -41,11 +41,11 @@ phl_status phl_classify_head(const phl_head *head, const phl_forest *block, cons
     work.rooms = phl_alloc_zero(workers, sizeof *work.rooms, error);
     phl_status status = work.rooms == NULL
                             ? PHL_ERR_MEMORY
-                            : phl_feature_index_init(&index, block, &head->features->dictionary,
+                            : phl_feature_index_init(&index, forest, &head->features->dictionary,
                                                      head->features->groups, error);
     if (status == PHL_OK) {
-        status = phl_feature_index_count(&index, roots->tree, roots->n, threads, take_row, &work,
-                                         cancel, context, error);
+        status = phl_feature_index_count(&index, trees, n, threads, take_row, &work, cancel,
+                                         context, error);
     }
     for (size_t i = 0; work.rooms != NULL && i < workers; i++) {
         phl_free(work.rooms[i].values);

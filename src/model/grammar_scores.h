@@ -3,11 +3,11 @@
  * A grammar says how probable labels and shape are together.  Labels given the shape: divided by
  * the probability of the tree with every label unknown.
  */
-#ifndef PHL_TASK_GRAMMAR_SCORES_H
-#define PHL_TASK_GRAMMAR_SCORES_H
+#ifndef PHL_MODEL_GRAMMAR_SCORES_H
+#define PHL_MODEL_GRAMMAR_SCORES_H
 
 #include "grammar/grammar.h"
-#include "task/scores.h"
+#include "model/scores.h"
 
 /* The grammars of a run: starts that every class has. */
 typedef struct phl_grammars {
@@ -32,8 +32,5 @@ phl_status phl_grammar_scores_make(const phl_prepared *prepared, const phl_model
                                    size_t n_models, bool shape, phl_grammar_mean mean, int threads,
                                    phl_cancel_fn cancel, void *context, double *scores,
                                    phl_error *error);
-
-/* Of the class posterior of a run: what training stored, 1 where it did not. */
-double phl_grammar_scores_temperature(const phl_run *run);
 
 #endif

@@ -3,8 +3,8 @@
  * Equal trees share their root in the forest, so everything is computed once per distinct root.
  * Averages are taken in probability space: log (1/D sum_d p_d).
  */
-#ifndef PHL_TASK_SCORES_H
-#define PHL_TASK_SCORES_H
+#ifndef PHL_MODEL_SCORES_H
+#define PHL_MODEL_SCORES_H
 
 #include "model/infer.h"
 #include "model/run.h"
