@@ -178,6 +178,21 @@ void training_choose_head(const cli_arguments *parsed, const phl_forest *forest,
     }
 }
 
+int training_read_folds(const cli_arguments *parsed, const phl_forest *forest, uint32_t **fold,
+                        size_t *n_folds)
+{
+    const char *path = arguments_path(parsed, "folds-file");
+    size_t n = phl_forest_trees(forest);
+    phl_error error = {0};
+    if (!path) {
+        return EXIT_OK;
+    }
+    *fold = terminal_allocate(n, sizeof **fold);
+    return phl_folds_read(path, n, *fold, n_folds, &error) == PHL_OK
+               ? EXIT_OK
+               : usage_report(parsed->command, &error);
+}
+
 void training_clear(training *how)
 {
     free(how->partition);

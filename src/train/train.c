@@ -385,6 +385,69 @@ static void release(phl_training *training)
     phl_free(training->tasks);
 }
 
+/* Everything up to the models of the run. */
+static phl_status learn(phl_training *training, phl_axis **axes, phl_error *error)
+{
+    const phl_keeper *keeper = training->keeper;
+    phl_train_options *options = &training->options;
+    phl_train_options_resolve(options);
+    phl_status status = phl_train_options_check(options, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = check_forest(training->forest, options, error);
+    if (status == PHL_OK && options->partition != NULL) {
+        status =
+            phl_partition_json_parse(options->partition, options->states,
+                                     training->forest->max_slot, axes, &training->n_axes, error);
+        training->axes = *axes;
+    }
+    if (status == PHL_OK) {
+        status = prepare(training, error);
+    }
+    if (status == PHL_OK && keeper != NULL && keeper->restore != NULL) {
+        status = keeper->restore(training, keeper->context, error);
+    }
+    if (status == PHL_OK) {
+        status = run_tasks(training, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < training->n_classes; i++) {
+        status = collect_class(training, i, error);
+    }
+    return status;
+}
+
+/* With the last step of a training, if there is one. */
+static phl_status run_training(phl_training *training,
+                               phl_status (*last)(const phl_training *, phl_error *), phl_run **run,
+                               phl_error *error)
+{
+    phl_axis *axes = NULL;
+    (void)clock_gettime(CLOCK_MONOTONIC, &training->began);
+    (void)pthread_mutex_init(&training->lock, NULL);
+    phl_status status = learn(training, &axes, error);
+    if (status == PHL_OK && last != NULL) {
+        status = last(training, error);
+    }
+    release(training);
+    phl_partition_json_free(axes, training->n_axes);
+    (void)pthread_mutex_destroy(&training->lock);
+    if (status != PHL_OK) {
+        phl_run_free(training->run);
+        return status;
+    }
+    *run = training->run;
+    return PHL_OK;
+}
+
+phl_status phl_train_models(const phl_forest *forest, const phl_train_options *options,
+                            phl_run **run, phl_error *error)
+{
+    phl_training training = {
+        .forest = forest, .options = *options, .limited = options->memory_limit != 0};
+    return run_training(&training, NULL, run, error);
+}
+
 phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,
                           const size_t *earlier, size_t n_earlier, const phl_keeper *keeper,
                           phl_run **run, phl_error *error)
@@ -397,50 +460,7 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
                              .slots_asked = options->slots_max != (uint32_t)PHL_DEFAULT &&
                                             (keeper == NULL || keeper->restore == NULL),
                              .limited = options->memory_limit != 0};
-    phl_axis *axes = NULL;
-    uint32_t n_axes = 0;
-    phl_train_options_resolve(&training.options);
-    phl_status status = phl_train_options_check(&training.options, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    status = check_forest(forest, options, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    if (options->partition != NULL) {
-        status = phl_partition_json_parse(options->partition, training.options.states,
-                                          forest->max_slot, &axes, &n_axes, error);
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
-    training.axes = axes;
-    training.n_axes = n_axes;
-    (void)clock_gettime(CLOCK_MONOTONIC, &training.began);
-    (void)pthread_mutex_init(&training.lock, NULL);
-    status = prepare(&training, error);
-    if (status == PHL_OK && keeper != NULL && keeper->restore != NULL) {
-        status = keeper->restore(&training, keeper->context, error);
-    }
-    if (status == PHL_OK) {
-        status = run_tasks(&training, error);
-    }
-    for (size_t i = 0; status == PHL_OK && i < training.n_classes; i++) {
-        status = collect_class(&training, i, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_train_calibrate(&training, error);
-    }
-    release(&training);
-    phl_partition_json_free(axes, n_axes);
-    (void)pthread_mutex_destroy(&training.lock);
-    if (status != PHL_OK) {
-        phl_run_free(training.run);
-        return status;
-    }
-    *run = training.run;
-    return PHL_OK;
+    return run_training(&training, phl_train_calibrate, run, error);
 }
 
 phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,

@@ -185,7 +185,7 @@ static phl_status ask_models(struct calibrating *work, phl_error *error)
     options.report = NULL;
     phl_status status = cut(work, error);
     if (status == PHL_OK) {
-        status = phl_train_kept(work->rest_forest, &options, NULL, 0, NULL, &rest, error);
+        status = phl_train_models(work->rest_forest, &options, &rest, error);
     }
     if (status == PHL_OK && options.cancel != NULL && options.cancel(options.context)) {
         status = phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");

@@ -145,6 +145,10 @@ phl_status phl_train_calibrate(const phl_training *training, phl_error *error);
  * (train_memory.c). */
 phl_status phl_train_memory_reckon(const phl_training *training, phl_error *error);
 
+/* Models alone, whatever the options say of heads and calibration. */
+phl_status phl_train_models(const phl_forest *forest, const phl_train_options *options,
+                            phl_run **run, phl_error *error);
+
 /* phl_train for callers that keep what is reached.  `earlier` and the keeper are borrowed. */
 phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,
                           const size_t *earlier, size_t n_earlier, const phl_keeper *keeper,
