@@ -17,7 +17,8 @@ class Features:
     """
 
     def __init__(self, trees, **options):
-        self._forest = as_forest(trees)
+        # Numbered by where they first occur, labels come out of a pickle as they went in.
+        self._forest = as_forest(trees)[:]
         self._options = options
         call = Call()
         how = call.connect(fill(options, Options("features")))
