@@ -151,9 +151,8 @@ static const field fields[] = {
 
 /* Calls, as one would type them. */
 static const field calls[] = {
-    {"phl_train", "`phloem train`"},
-    {"phl_train_classifier", "'phloem train --classifier'"},
-    {"phl_resume", "'phloem resume'"},
+    {"phl_train", "`phloem train`"},   {"phl_train_classifier", "'phloem train --classifier'"},
+    {"phl_resume", "'phloem resume'"}, {"phl_label", "'phloem label'"},
     {"phl_run_json", "show --json"},
 };
 

@@ -182,11 +182,11 @@ static phl_status fill(phl_lists *lists, const phl_forest *forest, const uint32_
                          .next = PHL_NO_LIST};
         status = intern(lists, &item, &lists->root[t], error);
     }
-    return status == PHL_OK ? add_rules(lists, error) : status;
+    return status;
 }
 
-phl_status phl_lists_create(const phl_forest *forest, const uint32_t *symbol_of, uint32_t labels,
-                            bool pair, phl_lists **lists, phl_error *error)
+phl_status phl_lists_create_bare(const phl_forest *forest, const uint32_t *symbol_of,
+                                 uint32_t labels, bool pair, phl_lists **lists, phl_error *error)
 {
     phl_lists *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
@@ -200,6 +200,22 @@ phl_status phl_lists_create(const phl_forest *forest, const uint32_t *symbol_of,
     phl_status status = made->root == NULL || made->of_subtree == NULL
                             ? PHL_ERR_MEMORY
                             : fill(made, forest, symbol_of, error);
+    if (status != PHL_OK) {
+        phl_lists_free(made);
+        return status;
+    }
+    *lists = made;
+    return PHL_OK;
+}
+
+phl_status phl_lists_create(const phl_forest *forest, const uint32_t *symbol_of, uint32_t labels,
+                            bool pair, phl_lists **lists, phl_error *error)
+{
+    phl_lists *made = NULL;
+    phl_status status = phl_lists_create_bare(forest, symbol_of, labels, pair, &made, error);
+    if (status == PHL_OK) {
+        status = add_rules(made, error);
+    }
     if (status != PHL_OK) {
         phl_lists_free(made);
         return status;

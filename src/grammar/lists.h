@@ -51,6 +51,9 @@ static inline uint32_t phl_lists_count_labels(const phl_lists *lists, uint32_t s
 /* symbol_of: for each label of the forest its number, or that of UNSEEN. */
 phl_status phl_lists_create(const phl_forest *forest, const uint32_t *symbol_of, uint32_t labels,
                             bool pair, phl_lists **lists, phl_error *error);
+/* Without rules: for phl_values, whatever is hidden. */
+phl_status phl_lists_create_bare(const phl_forest *forest, const uint32_t *symbol_of,
+                                 uint32_t labels, bool pair, phl_lists **lists, phl_error *error);
 void phl_lists_free(phl_lists *lists);
 
 #endif

@@ -170,9 +170,9 @@ static void fill_beside(const double *n, const double *total, size_t neighbours,
     }
 }
 
-/* r(annotation | symbol, states). */
+/* r(annotation | symbol, states).  seen: the rule has counts, in the pool at least. */
 static void fill_annotations(const phl_rule_counts *counts, const phl_triple *rule,
-                             const struct found *at, const struct levels *pool,
+                             const struct found *at, bool seen, const struct levels *pool,
                              const phl_smoothing *smoothing, struct levels *out)
 {
     uint32_t labels = counts->rules->labels;
@@ -199,7 +199,9 @@ static void fill_annotations(const phl_rule_counts *counts, const phl_triple *ru
     fill_beside(second == NULL ? NULL : counts->LX + second->annotated,
                 second == NULL ? NULL : counts->Lx + second->state, lefts, states, out->X,
                 pool == NULL ? NULL : pool->LX, share, strength, out->LX);
-    double of_parent = rule->a >= labels ? 0.0 : rule->b >= labels ? 1.0 : 0.5;
+    /* Of a rule that never occurred the parent tells alone: so what hidden labels may be is a sum
+     * over the rules that occurred, and a rest in which the left sibling has no part. */
+    double of_parent = !seen ? 1.0 : rule->a >= labels ? 0.0 : rule->b >= labels ? 1.0 : 0.5;
     const double *n = at->rule == PHL_NO_TRIPLE ? NULL : counts->n + counts->blocks.first[at->rule];
     const double *total =
         at->rule == PHL_NO_TRIPLE ? NULL : counts->PLx + counts->of_rule[at->rule].PL;
@@ -266,13 +268,15 @@ phl_status phl_rule_table_fill(phl_rule_table *table, const phl_rule_counts *cou
         size_t states = table->sizes[rule->c];
         const struct levels *known = NULL;
         double on = 0.0;
+        bool seen = false;
         for (int own = pool == NULL; own < 2; own++) {
             const phl_rule_counts *of = own ? counts : pool;
             struct found at = find(of->rules, rule);
             struct levels *out = &room.levels[own];
             fill_labels(of, rule, &at, known, smoothing, &on, out);
             fill_states(of, rule, &at, known, smoothing, out);
-            fill_annotations(of, rule, &at, known, smoothing, out);
+            seen = seen || at.rule != PHL_NO_TRIPLE;
+            fill_annotations(of, rule, &at, seen, known, smoothing, out);
             known = out;
         }
         double *p = table->p + table->blocks.first[r];

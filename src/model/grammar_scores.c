@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "forest/copy.h"
+#include "grammar/values.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Grammars of a run
@@ -84,18 +85,22 @@ void phl_grammar_scores_close(phl_grammars *grammars)
 /* A forest as lists, in the form of each grammar that needs it. */
 struct view {
     phl_lists *lists[2]; /* by form */
+    bool hidden;         /* some label is */
 };
 
 static phl_status make_view(const phl_forest *forest, const uint32_t *symbol_of,
                             const phl_grammars *grammars, struct view *view, phl_error *error)
 {
     phl_status status = PHL_OK;
+    for (size_t s = 0; !view->hidden && s < forest->n_subtrees; s++) {
+        view->hidden = forest->label[s] < 0;
+    }
     for (size_t i = 0; status == PHL_OK && i < grammars->n; i++) {
         const phl_grammar *grammar = grammars->grammars[i];
         phl_lists **lists = &view->lists[grammar->pair];
         if (*lists == NULL) {
-            status =
-                phl_lists_create(forest, symbol_of, grammar->labels, grammar->pair, lists, error);
+            status = (view->hidden ? phl_lists_create_bare : phl_lists_create)(
+                forest, symbol_of, grammar->labels, grammar->pair, lists, error);
         }
     }
     return status;
@@ -115,6 +120,28 @@ struct jobs {
     double *scores;   /* [starts][n_models][trees] */
 };
 
+/* log p of the trees of a view under a part. */
+static phl_status score_view(const phl_grammar *grammar, size_t part, const struct view *view,
+                             double *scores, phl_error *error)
+{
+    const phl_lists *lists = view->lists[grammar->pair];
+    if (!view->hidden) {
+        return phl_grammar_score(grammar, part, lists, scores, error);
+    }
+    phl_backoff *backoff = NULL;
+    phl_values *values = NULL;
+    phl_status status = phl_backoff_create(grammar, part, &backoff, error);
+    if (status == PHL_OK) {
+        status = phl_values_create(lists, backoff, &values, error);
+    }
+    for (size_t t = 0; status == PHL_OK && t < lists->n_trees; t++) {
+        scores[t] = phl_values_tree(values, t);
+    }
+    phl_values_free(values);
+    phl_backoff_free(backoff);
+    return status;
+}
+
 static phl_status run_job(size_t chunk, size_t begin, size_t end, int worker, void *context,
                           phl_error *error)
 {
@@ -128,9 +155,9 @@ static phl_status run_job(size_t chunk, size_t begin, size_t end, int worker, vo
         size_t part = jobs->first + i % jobs->n_models;
         double *scores = jobs->scores + i * jobs->n_trees;
         const phl_lists *bare = jobs->shapes.lists[grammar->pair];
-        status = phl_grammar_score(grammar, part, jobs->trees.lists[grammar->pair], scores, error);
+        status = score_view(grammar, part, &jobs->trees, scores, error);
         if (status == PHL_OK && bare != NULL) {
-            status = phl_grammar_score(grammar, part, bare, shape, error);
+            status = score_view(grammar, part, &jobs->shapes, shape, error);
         }
         for (size_t t = 0; status == PHL_OK && bare != NULL && t < jobs->n_trees; t++) {
             scores[t] -= shape[t];

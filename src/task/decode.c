@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "grammar/best_states.h"
 #include "model/scores.h"
 #include "task/session.h"
 #include "task/use.h"
@@ -25,6 +26,12 @@ struct part {
     phl_tree_view *view;    /* for marginals, made when needed */
     phl_tree_view *decoder; /* for states that are most probable together, made when needed */
     size_t draw;
+
+    phl_grammar_session *grammar; /* of a grammar run; else NULL: */
+    size_t start;                 /* its start that the draw is */
+    phl_walk *walk;
+    phl_lists *lists; /* with rules, for states that are most probable together */
+    phl_best_states *best_states;
 };
 
 struct decoding {
@@ -34,8 +41,9 @@ struct decoding {
     struct part *parts;
     size_t n_parts;
     uint32_t *best, *joint; /* of one tree */
-    double *pairs;
-    size_t best_capacity, joint_capacity, pairs_capacity;
+    double *pairs, *marginals;
+    size_t best_capacity, joint_capacity, pairs_capacity, marginals_capacity;
+    double *by_label; /* [M + 1] */
 };
 
 /* ---------------------------------------------------------------------------------------------
@@ -113,16 +121,117 @@ static phl_status decode_joint(struct decoding *work, struct part *part, size_t 
     return status;
 }
 
+/* Annotations of a grammar's node: of its label, or where that is unknown of the most probable one.
+ */
+struct annotating {
+    struct decoding *work;
+    const phl_backoff *backoff;
+};
+
+static phl_status take_node(const phl_outlook_node *node, void *context, phl_error *error)
+{
+    (void)error;
+    const struct annotating *annotating = context;
+    struct decoding *work = annotating->work;
+    const phl_backoff *backoff = annotating->backoff;
+    size_t c = work->use.run->states, label = node->label, total = 0;
+    const double *weights = node->weights;
+    if (node->all) {
+        phl_grammar_session_sum_labels(backoff, weights, work->by_label);
+        label = 0;
+        for (size_t x = 1; x < backoff->labels; x++) {
+            label = work->by_label[x] > work->by_label[label] ? x : label;
+        }
+        weights += backoff->state[label];
+    }
+    double *out = work->marginals + node->node * c, sum = 0.0;
+    uint32_t best = 0;
+    total = backoff->sizes[label] < c ? backoff->sizes[label] : c;
+    memset(out, 0, c * sizeof *out);
+    for (size_t k = 0; k < total; k++) {
+        sum += weights[k];
+    }
+    for (uint32_t k = 0; k < total; k++) {
+        out[k] = sum > 0.0 ? weights[k] / sum : 1.0 / (double)total;
+        best = out[k] > out[best] ? k : best;
+    }
+    work->best[node->node] = best;
+    return PHL_OK;
+}
+
+static phl_status reserve_annotations(struct decoding *work, size_t nodes, phl_error *error)
+{
+    const phl_room rooms[] = {
+        PHL_ROOM(work->best, work->best_capacity, nodes),
+        PHL_ROOM(work->joint, work->joint_capacity, nodes),
+        PHL_ROOM(work->marginals, work->marginals_capacity,
+                 phl_times(nodes, work->use.run->states)),
+    };
+    if (work->by_label == NULL) {
+        work->by_label = phl_alloc(work->use.run->labels.count + 1, sizeof(double), error);
+    }
+    return work->by_label == NULL ? PHL_ERR_MEMORY
+                                  : phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);
+}
+
+static phl_status decode_grammar(struct decoding *work, struct part *part, size_t place,
+                                 phl_decoded_tree *decoded, phl_error *error)
+{
+    const phl_forest *forest = part->prepared.forest;
+    const phl_values *values = NULL;
+    struct annotating annotating = {.work = work, .backoff = part->grammar->backoffs[part->start]};
+    phl_visit visit;
+    int more;
+    size_t nodes = 0;
+    if (part->walk == NULL) {
+        phl_status made = phl_walk_create(forest, &part->walk, error);
+        if (made != PHL_OK) {
+            return made;
+        }
+    }
+    phl_walk_start(part->walk, place);
+    while ((more = phl_walk_next(part->walk, &visit, error)) > 0) {
+        nodes++;
+    }
+    phl_status status = (phl_status)more;
+    if (status == PHL_OK) {
+        status = reserve_annotations(work, nodes, error);
+    }
+    decoded->possible = true;
+    if (status == PHL_OK && work->options->joint) {
+        status =
+            phl_best_states_find(part->best_states, place, work->joint, &decoded->log_joint, error);
+        decoded->joint = work->joint;
+    }
+    if (status != PHL_OK || !work->options->marginals) {
+        return status;
+    }
+    status = phl_grammar_session_values(part->grammar, part->start, &values, error);
+    if (status == PHL_OK) {
+        status = phl_grammar_session_turn(&part->grammar->outlook, values, error);
+    }
+    if (status == PHL_OK) {
+        status =
+            phl_outlook_nodes(part->grammar->outlook, place, false, take_node, &annotating, error);
+    }
+    decoded->marginals = work->marginals;
+    decoded->best = work->best;
+    return status;
+}
+
 static phl_status decode_tree(struct decoding *work, struct part *part, const phl_model *model,
                               size_t tree, size_t place, phl_error *error)
 {
     const phl_decode_options *options = work->options;
     phl_decoded_tree decoded = {.draw = part->draw};
     phl_status status = PHL_OK;
-    if (options->joint) {
+    if (part->grammar != NULL) {
+        status = decode_grammar(work, part, place, &decoded, error);
+    } else if (options->joint) {
         status = decode_joint(work, part, place, &decoded, error);
     }
-    if (status == PHL_OK && (options->marginals || options->pairs || !options->joint)) {
+    if (status == PHL_OK && part->grammar == NULL &&
+        (options->marginals || options->pairs || !options->joint)) {
         status = decode_nodes(work, part, place, &decoded, error);
     }
     if (status == PHL_OK && !decoded.possible) {
@@ -136,6 +245,48 @@ static phl_status decode_tree(struct decoding *work, struct part *part, const ph
  * One block
  * ------------------------------------------------------------------------------------------- */
 
+/* Number of the start that a draw of a model is. */
+static phl_status find_start(const phl_grammar_session *grammar, size_t n_models, size_t draw,
+                             size_t *start, phl_error *error)
+{
+    for (*start = 0; *start < grammar->grammars.n; (*start)++) {
+        if (grammar->grammars.draws[*start * n_models + grammar->part] == draw) {
+            return PHL_OK;
+        }
+    }
+    return phl_raise(error, PHL_ERR_ARGUMENT, "choose another one, or resume the run",
+                     "option " PHL_OPTION("decode.draw") ": draw %zu is of a start that was not "
+                                                         "finished for all classes",
+                     draw);
+}
+
+static phl_status prepare_grammar(const struct decoding *work, const phl_model *model,
+                                  const phl_forest *forest, struct part *part, phl_error *error)
+{
+    phl_status status = phl_grammar_session_create(model, forest, part->prepared.label_row, 0,
+                                                   &part->grammar, error);
+    if (status == PHL_OK) {
+        status = find_start(part->grammar, model->run->n_models, part->draw, &part->start, error);
+    }
+    if (status != PHL_OK || !work->options->joint) {
+        return status;
+    }
+    const phl_grammar *grammar = part->grammar->grammars.grammars[part->start];
+    for (size_t s = 0; s < forest->n_subtrees; s++) {
+        if (forest->label[s] < 0) {
+            return phl_raise(error, PHL_ERR_ARGUMENT,
+                             "fill them in first with " PHL_CALL("phl_label"),
+                             "the states of a grammar that are most probable together need known "
+                             "labels, and some are unknown");
+        }
+    }
+    status = phl_lists_create(forest, part->prepared.label_row, grammar->labels, grammar->pair,
+                              &part->lists, error);
+    return status == PHL_OK ? phl_best_states_create(grammar, part->grammar->part, part->lists,
+                                                     &part->best_states, error)
+                            : status;
+}
+
 static phl_status prepare_part(const struct decoding *work, const phl_use_portion *portion,
                                struct part *part, phl_error *error)
 {
@@ -143,6 +294,10 @@ static phl_status prepare_part(const struct decoding *work, const phl_use_portio
     part->draw =
         work->options->draw == PHL_DEFAULT ? phl_model_best_draw(model) : work->options->draw;
     phl_status status = phl_scores_prepare(work->use.run, portion->forest, &part->prepared, error);
+    if (model->run->kind == PHL_GRAMMAR) {
+        return status == PHL_OK ? prepare_grammar(work, model, portion->forest, part, error)
+                                : status;
+    }
     if (status == PHL_OK) {
         status = phl_upward_create(part->prepared.index, model->draws[part->draw].params,
                                    part->prepared.label_row, &part->upward, error);
@@ -159,6 +314,10 @@ static void clear_parts(struct decoding *work)
         phl_tree_view_free(work->parts[i].decoder);
         phl_tree_view_free(work->parts[i].view);
         phl_upward_free(work->parts[i].upward);
+        phl_best_states_free(work->parts[i].best_states);
+        phl_lists_free(work->parts[i].lists);
+        phl_walk_free(work->parts[i].walk);
+        phl_grammar_session_free(work->parts[i].grammar);
         phl_scores_clear(&work->parts[i].prepared);
     }
     phl_free(work->parts);
@@ -233,8 +392,8 @@ phl_status phl_decode(const phl_run *run, phl_source *source, const phl_decode_o
 {
     phl_decode_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_decode", error);
-    if (status == PHL_OK) {
-        status = phl_use_check_kind(run, "decode states", error);
+    if (status == PHL_OK && own.pairs) {
+        status = phl_use_check_kind(run, "give joint probabilities of two nodes' states", error);
     }
     if (status != PHL_OK) {
         return status;
@@ -256,6 +415,8 @@ phl_status phl_decode(const phl_run *run, phl_source *source, const phl_decode_o
     phl_free(work.best);
     phl_free(work.joint);
     phl_free(work.pairs);
+    phl_free(work.marginals);
+    phl_free(work.by_label);
     phl_use_clear(&work.use);
     return status;
 }

@@ -277,9 +277,6 @@ phl_status phl_label(const phl_run *run, phl_source *source, const phl_label_opt
 {
     phl_label_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_label", error);
-    if (status == PHL_OK) {
-        status = phl_use_check_kind(run, "fill in labels", error);
-    }
     if (status != PHL_OK) {
         return status;
     }

@@ -47,6 +47,7 @@ void phl_label_batch_clear(phl_label_batch *batch)
     for (int w = 0; w < batch->n_workers; w++) {
         phl_free(batch->workers[w].predictive);
         phl_free(batch->workers[w].states);
+        phl_free(batch->workers[w].drawn);
     }
     phl_free(batch->workers);
     phl_free(batch->shapes);
@@ -122,6 +123,10 @@ phl_status phl_label_batch_open(phl_label_batch *batch, const phl_use_portions *
 
 void phl_label_batch_close(phl_label_batch *batch)
 {
+    for (int w = 0; w < batch->n_workers; w++) { /* they borrow what the sessions hold */
+        phl_outlook_free(batch->workers[w].outlook);
+        batch->workers[w].outlook = NULL;
+    }
     for (size_t i = 0; i < batch->n_parts; i++) {
         phl_label_batch_part *part = &batch->parts[i];
         for (int w = 0; part->views != NULL && w < batch->n_workers; w++) {
@@ -339,11 +344,53 @@ struct pass {
     phl_label_batch *batch;
     phl_label_batch_part *part;
     const phl_upward *upward;
-    int side; /* of session[] */
+    const phl_values *values; /* of a grammar; else NULL */
+    int side;                 /* of session[] */
     size_t draw;
 };
 
-/* Add w_d p_d(x_u | known labels) to the rows of a shape. */
+/* Add w_d p_d(x_u | known labels) to a row. */
+static void add_row(phl_label_batch *batch, size_t row, double weight, const double *predictive)
+{
+    size_t m = batch->n_labels;
+    double *sum = batch->probability + row * m;
+    for (size_t i = 0; i < m; i++) {
+        sum[i] += weight * predictive[i];
+    }
+    batch->unseen[row] += weight * predictive[m];
+}
+
+/* The rows of a grammar's shape. */
+struct filling {
+    const struct pass *pass;
+    double *predictive, weight;
+    size_t row;
+};
+
+static phl_status fill_node(const phl_outlook_node *node, void *context, phl_error *error)
+{
+    (void)error;
+    struct filling *filling = context;
+    if (node->label == PHL_SYMBOL_HIDDEN) {
+        phl_grammar_session_sum_labels(filling->pass->values->backoff, node->weights,
+                                       filling->predictive);
+        add_row(filling->pass->batch, filling->row++, filling->weight, filling->predictive);
+    }
+    return PHL_OK;
+}
+
+static phl_status predict_grammar(const struct pass *pass, const phl_label_batch_shape *shape,
+                                  double weight, int number, phl_error *error)
+{
+    phl_label_batch_worker *worker = &pass->batch->workers[number];
+    struct filling filling = {
+        .pass = pass, .predictive = worker->predictive, .weight = weight, .row = shape->first_row};
+    phl_status status = phl_grammar_session_turn(&worker->outlook, pass->values, error);
+    return status == PHL_OK
+               ? phl_outlook_nodes(worker->outlook, shape->place, false, fill_node, &filling, error)
+               : status;
+}
+
 static phl_status predict_shape(const struct pass *pass, size_t s, int number, phl_error *error)
 {
     phl_label_batch *batch = pass->batch;
@@ -353,6 +400,9 @@ static phl_status predict_shape(const struct pass *pass, size_t s, int number, p
     bool mine = shape->possible == (pass->side == 0);
     if (!mine || shape->n_rows == 0 || !(weight > 0.0)) {
         return PHL_OK;
+    }
+    if (pass->values != NULL) {
+        return predict_grammar(pass, shape, weight, number, error);
     }
     phl_tree_view **view = &pass->part->views[number][pass->side];
     bool possible = false;
@@ -364,16 +414,32 @@ static phl_status predict_shape(const struct pass *pass, size_t s, int number, p
         return status;
     }
     PHL_CHECK_BUG(possible, error);
-    size_t m = batch->n_labels;
     for (size_t row = shape->first_row; row < shape->first_row + shape->n_rows; row++) {
-        double *sum = batch->probability + row * m;
         phl_tree_predictive(*view, batch->row_node[row], worker->predictive);
-        for (size_t i = 0; i < m; i++) {
-            sum[i] += weight * worker->predictive[i];
-        }
-        batch->unseen[row] += weight * worker->predictive[m];
+        add_row(batch, row, weight, worker->predictive);
     }
     return PHL_OK;
+}
+
+static phl_status draw_grammar(const struct pass *pass, phl_label_batch_member *member, size_t n,
+                               int number, phl_error *error)
+{
+    phl_label_batch *batch = pass->batch;
+    phl_label_batch_worker *worker = &batch->workers[number];
+    phl_status status =
+        phl_grow(&worker->drawn, &worker->drawn_capacity, n, sizeof *worker->drawn, error);
+    if (status == PHL_OK) {
+        status = phl_grammar_session_turn(&worker->outlook, pass->values, error);
+    }
+    if (status == PHL_OK) {
+        status =
+            phl_outlook_draw(worker->outlook, member->place, &member->rng, worker->drawn, error);
+    }
+    for (size_t u = 0; status == PHL_OK && u < n; u++) {
+        uint32_t symbol = worker->drawn[u].symbol;
+        batch->drawn[member->first_drawn + u] = symbol < batch->n_labels ? (int32_t)symbol : -1;
+    }
+    return status;
 }
 
 static phl_status draw_member(const struct pass *pass, size_t i, int number, phl_error *error)
@@ -384,6 +450,9 @@ static phl_status draw_member(const struct pass *pass, size_t i, int number, phl
     const phl_label_batch_shape *shape = &batch->shapes[member->shape];
     if (member->pick != pass->draw || shape->possible != (pass->side == 0)) {
         return PHL_OK;
+    }
+    if (pass->values != NULL) {
+        return draw_grammar(pass, member, shape->n, number, error);
     }
     phl_tree_view **view = &pass->part->views[number][pass->side];
     bool possible = false;
@@ -455,7 +524,10 @@ static phl_status run_part(phl_label_batch *batch, phl_label_batch_part *part, p
     for (int side = 0; side < 2 && part->session[side] != NULL && items > 0; side++) {
         for (size_t d = 0; status == PHL_OK && d < part->session[side]->n_draws; d++) {
             struct pass pass = {.batch = batch, .part = part, .side = side, .draw = d};
-            status = phl_session_upward(part->session[side], d, &pass.upward, error);
+            phl_grammar_session *grammar = part->session[side]->grammar;
+            status = grammar != NULL
+                         ? phl_grammar_session_values(grammar, d, &pass.values, error)
+                         : phl_session_upward(part->session[side], d, &pass.upward, error);
             if (status == PHL_OK) {
                 status = phl_parallel_chunks(items, 1, use->threads, run_pass, &pass, use->cancel,
                                              use->context, error);

@@ -34,6 +34,9 @@ typedef struct phl_label_batch_worker {
     double *predictive; /* [M + 1] */
     uint32_t *states;
     size_t states_capacity;
+    phl_outlook *outlook; /* of a grammar's trees */
+    phl_grammar_state *drawn;
+    size_t drawn_capacity;
 } phl_label_batch_worker;
 
 /* The trees of one model. */

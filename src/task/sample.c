@@ -1,7 +1,8 @@
 /* sample.c - trees drawn from a model: labels for given shapes, and whole trees.
  *
  * Whole trees are grown as shapes without labels first; then both kinds go the same way: one draw
- * of the model per tree, hidden states given the shape alone, labels from the states.
+ * of the model per tree, hidden states given the shape alone, labels from the states.  A grammar
+ * makes labels and shape of whole trees together.
  */
 #include <math.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "forest/builder.h"
 #include "forest/copy.h"
 #include "model/purposes.h"
+#include "task/grow_grammar.h"
 #include "task/session.h"
 #include "task/use.h"
 
@@ -31,12 +33,12 @@ void phl_sample_options_init_sized(phl_sample_options *options, size_t size)
 /* Whole trees are made in blocks of so many trees or nodes. */
 enum { BLOCK_TREES = 100000, BLOCK_NODES = 1000000 };
 
-/* The draw of the model that tree number `tree` uses, for its shape and its labels. */
-static size_t pick_draw(const phl_model *model, uint64_t seed, size_t tree)
+/* Which of its draws the model uses for tree number `tree`, for its shape and its labels. */
+static size_t pick_draw(const phl_model *model, size_t n_draws, uint64_t seed, size_t tree)
 {
     phl_rng rng;
     phl_rng_init(&rng, seed, PHL_PURPOSE_PICK, model->class_index, 0, tree);
-    return (size_t)phl_rng_bounded(&rng, model->n_draws);
+    return (size_t)phl_rng_bounded(&rng, n_draws);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -47,6 +49,9 @@ struct worker {
     phl_tree_view *view;
     uint32_t *states;
     size_t states_capacity;
+    phl_outlook *outlook; /* of a grammar's trees */
+    phl_grammar_state *drawn;
+    size_t drawn_capacity;
 };
 
 struct labels {
@@ -62,8 +67,27 @@ struct labels {
     struct worker *workers;
     int n_workers;
     const phl_upward *upward; /* of the draw at hand */
-    size_t draw;
+    const phl_values *values; /* the same for a grammar; else NULL */
+    phl_grammar_session *grammar;
+    size_t draw, n_draws;
 };
+
+static phl_status sample_grammar(struct labels *work, struct worker *own, size_t tree, phl_rng *rng,
+                                 phl_error *error)
+{
+    size_t n = work->first[tree + 1] - work->first[tree];
+    phl_status status = phl_grow(&own->drawn, &own->drawn_capacity, n, sizeof *own->drawn, error);
+    if (status == PHL_OK) {
+        status = phl_grammar_session_turn(&own->outlook, work->values, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_outlook_draw(own->outlook, tree, rng, own->drawn, error);
+    }
+    for (size_t u = 0; status == PHL_OK && u < n; u++) {
+        work->labels[work->first[tree] + u] = (int32_t)own->drawn[u].symbol;
+    }
+    return status;
+}
 
 static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker, void *context,
                               phl_error *error)
@@ -73,7 +97,8 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
     struct worker *own = &work->workers[worker];
     phl_status status = PHL_OK;
     for (size_t t = begin; status == PHL_OK && t < end; t++) {
-        if (pick_draw(work->model, work->seed, work->first_ordinal + t) != work->draw) {
+        if (pick_draw(work->model, work->n_draws, work->seed, work->first_ordinal + t) !=
+            work->draw) {
             continue;
         }
         size_t n = work->first[t + 1] - work->first[t];
@@ -81,6 +106,10 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
         phl_rng rng;
         phl_rng_init(&rng, work->seed, PHL_PURPOSE_SAMPLE, work->model->class_index, 0,
                      work->first_ordinal + t);
+        if (work->values != NULL) {
+            status = sample_grammar(work, own, t, &rng, error);
+            continue;
+        }
         status = phl_session_turn_view(&own->view, work->upward, error);
         if (status != PHL_OK) {
             return status;
@@ -103,17 +132,23 @@ static phl_status sample_draw(struct labels *work, size_t draw, phl_error *error
 {
     const phl_use *use = work->use;
     size_t n_trees = work->shapes->n_trees, t = 0;
-    while (t < n_trees && pick_draw(work->model, work->seed, work->first_ordinal + t) != draw) {
+    while (t < n_trees &&
+           pick_draw(work->model, work->n_draws, work->seed, work->first_ordinal + t) != draw) {
         t++;
     }
     if (t == n_trees) {
         return PHL_OK;
     }
     phl_upward *upward = NULL;
-    phl_status status = phl_upward_create(work->prepared.index, work->model->draws[draw].params,
-                                          work->prepared.label_row, &upward, error);
-    if (status == PHL_OK) {
-        status = phl_upward_run(upward, use->threads, error);
+    phl_status status = PHL_OK;
+    if (work->grammar != NULL) {
+        status = phl_grammar_session_values(work->grammar, draw, &work->values, error);
+    } else {
+        status = phl_upward_create(work->prepared.index, work->model->draws[draw].params,
+                                   work->prepared.label_row, &upward, error);
+        if (status == PHL_OK) {
+            status = phl_upward_run(upward, use->threads, error);
+        }
     }
     if (status == PHL_OK) {
         work->upward = upward;
@@ -133,6 +168,15 @@ static phl_status prepare(struct labels *work, phl_error *error)
         return status;
     }
     status = phl_forest_count_nodes(shapes, &work->nodes, &work->unknown, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    work->n_draws = work->model->n_draws;
+    if (work->model->run->kind == PHL_GRAMMAR) {
+        status = phl_grammar_session_create(work->model, shapes, work->prepared.label_row, 0,
+                                            &work->grammar, error);
+        work->n_draws = status == PHL_OK ? work->grammar->grammars.n : 0;
+    }
     if (status != PHL_OK) {
         return status;
     }
@@ -156,7 +200,10 @@ static void release_work(struct labels *work)
     for (int w = 0; work->workers != NULL && w < work->n_workers; w++) {
         phl_tree_view_free(work->workers[w].view);
         phl_free(work->workers[w].states);
+        phl_outlook_free(work->workers[w].outlook);
+        phl_free(work->workers[w].drawn);
     }
+    phl_grammar_session_free(work->grammar);
     phl_free(work->workers);
     phl_free(work->nodes);
     phl_free(work->unknown);
@@ -170,7 +217,7 @@ static phl_status draw_labels(struct labels *work, phl_error *error)
     if (status == PHL_OK) {
         status = prepare(work, error);
     }
-    for (size_t d = 0; status == PHL_OK && d < work->model->n_draws; d++) {
+    for (size_t d = 0; status == PHL_OK && d < work->n_draws; d++) {
         status = sample_draw(work, d, error);
     }
     release_work(work);
@@ -292,6 +339,11 @@ struct growing {
     struct pending *stack;
     size_t depth, capacity;
     size_t nodes; /* of the trees that were kept */
+
+    phl_grow_grammar grammar; /* of a grammar run: */
+    phl_backoff *const *backoffs;
+    size_t n_backoffs; /* its starts; 0: it is of another kind */
+    int32_t *label_of;
 };
 
 /* 1 - prod_{m > l} o^m(absent) for l = L .. 0, without cancellation: some(l) = (1 - a) + a some(l +
@@ -376,8 +428,17 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
                              const phl_model *model, size_t tree, phl_error *error)
 {
     const phl_sample_options *options = work->options;
-    size_t draw = pick_draw(model, options->seed, tree);
-    prepare_growing(growing, model->draws[draw].params);
+    size_t draws = growing->n_backoffs > 0 ? growing->n_backoffs : model->n_draws;
+    size_t draw = pick_draw(model, draws, options->seed, tree);
+    if (growing->n_backoffs > 0) {
+        phl_status status =
+            phl_grow_grammar_turn(&growing->grammar, growing->backoffs[draw], error);
+        if (status != PHL_OK) {
+            return status;
+        }
+    } else {
+        prepare_growing(growing, model->draws[draw].params);
+    }
     for (size_t attempt = 0; attempt < options->max_attempts; attempt++) {
         size_t size = 0;
         phl_rng rng;
@@ -386,7 +447,10 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
             return status;
         }
         phl_rng_init(&rng, options->seed, PHL_PURPOSE_SHAPE, model->class_index, attempt, tree);
-        status = grow_tree(growing, builder, options->max_nodes, &rng, &size, error);
+        status = growing->n_backoffs > 0
+                     ? phl_grow_grammar_tree(&growing->grammar, builder, options->max_nodes, &rng,
+                                             &size, error)
+                     : grow_tree(growing, builder, options->max_nodes, &rng, &size, error);
         if (status != PHL_OK || size > 0) {
             growing->nodes += size;
             return status;
@@ -400,18 +464,42 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
                      options->max_nodes, options->max_attempts);
 }
 
-/* A block of shapes, from tree number `tree` on; *end is the first that is left out. */
-static phl_status grow_shapes(struct sampling *work, const phl_model *model, size_t tree,
-                              size_t *end, phl_forest **shapes, phl_error *error)
+/* The labels of the run in a builder. */
+static phl_status enter_labels(const phl_run *run, phl_builder *builder, struct growing *growing,
+                               phl_error *error)
+{
+    growing->label_of = phl_alloc(run->labels.count, sizeof *growing->label_of, error);
+    phl_status status = growing->label_of == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < run->labels.count; i++) {
+        status =
+            phl_builder_label(builder, phl_alphabet_name(&run->labels, i),
+                              phl_alphabet_length(&run->labels, i), &growing->label_of[i], error);
+    }
+    growing->grammar.label_of = growing->label_of;
+    return status;
+}
+
+/* A block of shapes, or of a grammar's whole trees, from tree number `tree` on; *end is the first
+ * that is left out. */
+static phl_status grow_shapes(struct sampling *work, const phl_model *model,
+                              const phl_grammar_session *grammar, size_t tree, size_t *end,
+                              phl_forest **shapes, phl_error *error)
 {
     phl_builder *builder = NULL;
     struct growing growing = {0};
+    if (grammar != NULL) {
+        growing.backoffs = grammar->backoffs;
+        growing.n_backoffs = grammar->grammars.n;
+    }
     phl_tree_info info = {.class_name = phl_run_class_name(model->run, model->class_index)};
     phl_status status = phl_builder_create(NULL, &builder, error);
     if (status == PHL_OK) {
         growing.some_from =
             phl_alloc((size_t)model->run->slots + 1, sizeof *growing.some_from, error);
         status = growing.some_from == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    if (status == PHL_OK && grammar != NULL) {
+        status = enter_labels(model->run, builder, &growing, error);
     }
     size_t n = 0;
     for (; status == PHL_OK && tree + n < work->options->trees && n < BLOCK_TREES &&
@@ -429,6 +517,8 @@ static phl_status grow_shapes(struct sampling *work, const phl_model *model, siz
     phl_builder_free(builder);
     phl_free(growing.some_from);
     phl_free(growing.stack);
+    phl_grow_grammar_clear(&growing.grammar);
+    phl_free(growing.label_of);
     return status;
 }
 
@@ -461,15 +551,21 @@ static phl_status give_grown(struct sampling *work, const phl_model *model,
 static phl_status sample_model(struct sampling *work, const phl_model *model, phl_error *error)
 {
     phl_status status = phl_scores_check_draws(model, error);
+    phl_grammar_session *grammar = NULL;
+    if (status == PHL_OK && model->run->kind == PHL_GRAMMAR) {
+        status = phl_grammar_session_create(model, NULL, NULL, 0, &grammar, error);
+    }
     for (size_t tree = 0; status == PHL_OK && tree < work->options->trees;) {
         size_t first = tree;
         phl_forest *shapes = NULL;
-        status = grow_shapes(work, model, first, &tree, &shapes, error);
+        status = grow_shapes(work, model, grammar, first, &tree, &shapes, error);
         if (status == PHL_OK) {
-            status = give_grown(work, model, shapes, first, error);
+            status = grammar != NULL ? work->each(shapes, work->use.context, error)
+                                     : give_grown(work, model, shapes, first, error);
         }
         phl_forest_free(shapes);
     }
+    phl_grammar_session_free(grammar);
     return status;
 }
 
@@ -512,9 +608,6 @@ phl_status phl_sample(const phl_run *run, phl_source *shapes, const phl_sample_o
 {
     phl_sample_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_sample", error);
-    if (status == PHL_OK) {
-        status = phl_use_check_kind(run, "draw trees", error);
-    }
     if (status != PHL_OK) {
         return status;
     }

@@ -153,16 +153,18 @@ static phl_status score_tree(struct scoring *work, const struct lot *lot, size_t
                             .labels = lot->nodes[root] - lot->unknown[root]};
     double labels = 0.0;
     phl_status status = PHL_OK;
-    if (work->nodes) {
+    if (work->nodes && lot->labels == NULL) {
         phl_session *session = lot->sessions[m];
         labels = phl_session_score(session, place, false);
         score.log_likelihood =
             work->options->structure ? phl_session_score(session, place, true) : labels;
-        status = score_nodes(work, lot, m, place, &score, error);
     } else {
         size_t cell = m * lot->prepared.roots.n + lot->prepared.roots.of_tree[place];
         labels = lot->labels[cell];
         score.log_likelihood = work->options->structure ? lot->both[cell] : labels;
+    }
+    if (work->nodes) {
+        status = score_nodes(work, lot, m, place, &score, error);
     }
     score.bits_per_label =
         score.labels == 0 ? (double)NAN : -labels / log(2.0) / (double)score.labels;
@@ -184,9 +186,12 @@ static phl_status prepare_lots(struct scoring *work, phl_error *error)
     for (size_t i = 0; status == PHL_OK && i < work->n_lots; i++) {
         struct lot *lot = &work->lots[i];
         status = phl_forest_count_nodes(lot->forest, &lot->nodes, &lot->unknown, error);
-        if (status == PHL_OK) {
-            status = work->nodes ? open_sessions(work, lot, n_sessions, error)
-                                 : score_trees(work, lot, error);
+        /* A grammar's figure for a whole tree is not among those of its nodes. */
+        if (status == PHL_OK && (!work->nodes || work->use.run->kind == PHL_GRAMMAR)) {
+            status = score_trees(work, lot, error);
+        }
+        if (status == PHL_OK && work->nodes) {
+            status = open_sessions(work, lot, n_sessions, error);
         }
     }
     return status;
@@ -244,9 +249,6 @@ phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_opt
 {
     phl_score_options own;
     phl_status status = phl_options_take(&own, &defaults, sizeof own, options, "phl_score", error);
-    if (status == PHL_OK && (own.bits || own.predictive)) {
-        status = phl_use_check_kind(run, "score single nodes", error);
-    }
     if (status != PHL_OK) {
         return status;
     }

@@ -66,6 +66,27 @@ static phl_status run_passes(phl_session *session, uint64_t bytes, phl_error *er
     return status;
 }
 
+/* The same for a grammar: of labels and shape together. */
+static phl_status score_starts(phl_session *session, uint64_t bytes, phl_error *error)
+{
+    const phl_prepared *prepared = &session->prepared;
+    size_t n_roots = prepared->roots.n;
+    phl_status status = phl_grammar_session_create(
+        session->model, prepared->forest, prepared->label_row, bytes, &session->grammar, error);
+    if (status == PHL_OK) {
+        status =
+            phl_forest_count_nodes(prepared->forest, &session->nodes, &session->unknown, error);
+    }
+    session->n_draws = status == PHL_OK ? session->grammar->grammars.n : 0;
+    for (size_t d = 0; status == PHL_OK && d < session->n_draws; d++) {
+        status = phl_grammar_session_score(session->grammar, d, prepared->roots.tree, n_roots,
+                                           session->labels + d * n_roots, error);
+        memcpy(session->both + d * n_roots, session->labels + d * n_roots,
+               n_roots * sizeof *session->both);
+    }
+    return status;
+}
+
 phl_status phl_session_create(const phl_model *model, const phl_forest *forest, int threads,
                               uint64_t bytes, phl_session **session, phl_error *error)
 {
@@ -92,7 +113,8 @@ phl_status phl_session_create(const phl_model *model, const phl_forest *forest, 
         status = made->labels == NULL || made->both == NULL || made->upward == NULL ||
                          made->average_labels == NULL || made->average_both == NULL
                      ? PHL_ERR_MEMORY
-                     : run_passes(made, bytes, error);
+                 : model->run->kind == PHL_GRAMMAR ? score_starts(made, bytes, error)
+                                                   : run_passes(made, bytes, error);
     }
     if (status == PHL_OK) {
         size_t n_roots = made->prepared.roots.n;
@@ -117,6 +139,9 @@ void phl_session_free(phl_session *session)
         phl_upward_free(session->upward[d]);
     }
     phl_upward_free(session->spare);
+    phl_grammar_session_free(session->grammar);
+    phl_free(session->nodes);
+    phl_free(session->unknown);
     phl_free(session->upward);
     phl_free(session->labels);
     phl_free(session->both);
@@ -257,6 +282,21 @@ static void add_predictives(const phl_tree_view *view, double log_p, double *row
     }
 }
 
+/* log p_d [D] of a tree, into the work space. */
+static phl_status gather_log_p(phl_session *session, size_t tree, phl_error *error)
+{
+    phl_status status = reserve_work(session, session->n_draws, error);
+    for (size_t d = 0; status == PHL_OK && d < session->n_draws; d++) {
+        session->work[d] = phl_session_labels(session, d, tree);
+    }
+    return status;
+}
+
+static size_t count_nodes(const phl_session *session, size_t tree)
+{
+    return (size_t)session->nodes[session->prepared.forest->tree_root[tree]];
+}
+
 /* Draws under which the tree has probability 0 do not enter: for a node with unknown label their
  * weight is exactly 0. */
 phl_status phl_session_predict(phl_session *session, size_t tree, double *predictive,
@@ -266,6 +306,13 @@ phl_status phl_session_predict(phl_session *session, size_t tree, double *predic
     size_t width = session->model->run->labels.count + 1;
     double *row = NULL, *top = NULL, *total = NULL;
     size_t n = 0;
+    if (session->grammar != NULL) {
+        status = gather_log_p(session, tree, error);
+        return status == PHL_OK ? phl_grammar_session_predict(session->grammar, session->work, tree,
+                                                              count_nodes(session, tree),
+                                                              predictive, possible, error)
+                                : status;
+    }
     for (size_t d = 0; status == PHL_OK && d < session->n_draws; d++) {
         double log_p = phl_session_labels(session, d, tree);
         bool fine = false;
@@ -305,6 +352,19 @@ phl_status phl_session_predict(phl_session *session, size_t tree, double *predic
     return status;
 }
 
+/* The same as below for a grammar. */
+static phl_status surprise_of_grammar(phl_session *session, size_t tree, const double *weights,
+                                      double *bits, phl_error *error)
+{
+    size_t n = count_nodes(session, tree);
+    phl_status status =
+        phl_grammar_session_surprise(session->grammar, weights, tree, n, bits, error);
+    for (size_t u = 0; status == PHL_OK && u < n; u++) {
+        bits[u] = bits[u] > 1.0 ? log2(bits[u]) : 0.0; /* rounding, and unknown labels */
+    }
+    return status;
+}
+
 /* p(x_u | rest) = sum_d p_d(x) / sum_d [p_d(x) / p_d(x_u | rest)], a harmonic mean. */
 phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits, bool *possible,
                                 phl_error *error)
@@ -317,6 +377,9 @@ phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits,
     double *weights = session->work;
     *possible = phl_session_weights(session, tree, weights);
     size_t n = 0;
+    if (session->grammar != NULL) {
+        return *possible ? surprise_of_grammar(session, tree, weights, bits, error) : PHL_OK;
+    }
     for (size_t d = 0; *possible && status == PHL_OK && d < session->n_draws; d++) {
         bool fine = false;
         if (weights[d] > 0.0) {

@@ -9,6 +9,7 @@
 #define PHL_TASK_SESSION_H
 
 #include "model/scores.h"
+#include "task/grammar_session.h"
 
 typedef struct phl_session {
     const phl_model *model; /* borrowed */
@@ -21,6 +22,9 @@ typedef struct phl_session {
     phl_upward **upward;                   /* [D] NULL: not kept */
     phl_upward *spare;                     /* pass of a draw that is not kept, or NULL */
     size_t spare_draw;
+
+    phl_grammar_session *grammar; /* of a grammar run, which has no upward passes; else NULL */
+    uint64_t *nodes, *unknown;    /* then: of the forest's subtrees */
 
     phl_tree_view *view; /* for marginals and draws of states */
     double *work;        /* grows as needed */

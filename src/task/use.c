@@ -48,7 +48,7 @@ phl_status phl_use_check_kind(const phl_run *run, const char *task, phl_error *e
                ? PHL_OK
                : phl_raise(error, PHL_ERR_ARGUMENT,
                            "train a model of another kind with " PHL_OPTION("train.kind"),
-                           "a model of kind grammar cannot %s yet", task);
+                           "a model of kind grammar cannot %s", task);
 }
 
 phl_status phl_use_check_cancel(const phl_use *use, phl_error *error)

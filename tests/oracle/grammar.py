@@ -46,6 +46,7 @@ class Grammar:
         self.pair = first[0] == 1
         self.strength_label, self.strength_state, self.strength_annotation, self.share = first[1:5]
         self.sizes = dict(zip(self.names, draws[0]["annotations"]))
+        self.rules = [{tuple(self.names[s] for s in rule) for rule in draw["rules"]} for draw in draws]
         self.counts = [self.read(draw) for draw in draws]
         self.pool = None
         if len(draws) > 1 and self.share > 0:
@@ -74,7 +75,12 @@ class Grammar:
             return first
         return first + [EMPTY] if left == EMPTY else first + [EMPTY, STOP]
 
-    def levels(self, n, above, parent, left, symbol):
+    def occurred(self, number, p, l, x):
+        """Has the rule an entry, in the class `number` (None: in the pool) or in the pool?"""
+        own = set().union(*self.rules) if number is None or self.pool else self.rules[number]
+        return (p, l, x) in own
+
+    def levels(self, number, n, above, parent, left, symbol):
         """The estimates at each level, by name; `above` are those of the pool, or None."""
         (p, _), (l, _), (x, _) = parent, left, symbol
         share = self.share if above else 0.0
@@ -107,6 +113,7 @@ class Grammar:
                1 / self.sizes[x])
         smooth("PX", n("PX", parent, symbol), n("Px", parent, x), aa, out["X"])
         smooth("LX", n("LX", left, symbol), n("Lx", left, x), aa, out["X"])
+        weight = weight if self.occurred(number, p, l, x) else 1.0
         smooth("PLX", n("PLX", parent, left, symbol), n("PLx", parent, left, x), aa,
                weight * out["PX"] + (1 - weight) * out["LX"])
         return out
@@ -115,8 +122,8 @@ class Grammar:
         """P(symbol state | parent's state, left sibling's state) in class `number`."""
         key = (number, parent, left, symbol)
         if key not in self.memory:
-            above = self.levels(self.pool, None, parent, left, symbol) if self.pool else None
-            found = self.levels(self.counts[number], above, parent, left, symbol)
+            above = self.levels(None, self.pool, None, parent, left, symbol) if self.pool else None
+            found = self.levels(number, self.counts[number], above, parent, left, symbol)
             self.memory[key] = found["PLx"] * found["PLX"]
         return self.memory[key]
 
@@ -130,6 +137,10 @@ class Grammar:
 
     def tree(self, number, tree):
         """p(tree), by enumeration."""
+        return math.fsum(p for _, p in self.joint(number, tree))
+
+    def joint(self, number, tree):
+        """Every choice of states for the nodes in pre-order, and p(tree, states)."""
         nodes = []
 
         def number_nodes(node):
@@ -149,8 +160,31 @@ class Grammar:
             return p * self.probability(number, seen, left, (STOP, 0))
 
         root = number_nodes(tree)
-        return math.fsum(self.probability(number, (ROOT, 0), (BEGIN, 0), chosen[0]) * product(root, chosen)
-                         for chosen in itertools.product(*(self.states(x) for x in nodes)))
+        for chosen in itertools.product(*(self.states(x) for x in nodes)):
+            yield chosen, self.probability(number, (ROOT, 0), (BEGIN, 0), chosen[0]) * product(root, chosen)
+
+    def drawn(self, number, tree):
+        """p(tree) when every step is drawn among what is no unseen label; all labels are known."""
+        def step(parent, left, symbol):
+            symbols = [x for x in self.symbols(parent[0], left[0]) if x != UNSEEN]
+            total = math.fsum(self.probability(number, parent, left, (x, a))
+                              for x in symbols for a in range(self.sizes[x]))
+            return self.probability(number, parent, left, symbol) / total
+
+        def node(tree, parent, left, state):
+            """Of a node in that state and everything below it."""
+            return step(parent, left, state) * rest(tree[1], state, (BEGIN, 0))
+
+        def rest(children, parent, left):
+            seen = parent if self.pair or left == (BEGIN, 0) else (ANY, 0)
+            if not children:
+                return step(seen, left, (STOP, 0))
+            if children[0] is None:
+                return step(seen, left, (EMPTY, 0)) * rest(children[1:], parent, (EMPTY, 0))
+            return math.fsum(node(children[0], seen, left, q) * rest(children[1:], parent, q)
+                             for q in self.states(children[0][0]))
+
+        return math.fsum(node(tree, (ROOT, 0), (BEGIN, 0), q) for q in self.states(tree[0]))
 
     def mass(self, number, most):
         """p of all trees with at most so many nodes and empty slots together, shape by shape without any

@@ -6,8 +6,11 @@ Small random forests with empty slots, unknown labels and classes; for both form
   - log p of trees with known, unknown and new labels is that of an enumeration, to 1e-12 of p;
   - given the shape, that of an enumeration with every label unknown divides it;
   - the trees up to a size, one by one, have together the probability that a sum over shapes gives;
+  - bits of nodes given all other labels, predictives of unknown labels, marginals of annotations and
+    the most probable ones are those of an enumeration; draws have its frequencies;
   - the class posterior follows from the starts' mean log p, the temperature and the class prior.
 """
+import itertools
 import json
 import math
 import os
@@ -126,6 +129,144 @@ def check_all_trees(case):
     return not bad, f"{len(trees)} trees of up to 3 nodes and empty slots have the mass of their shapes", bad
 
 
+def nodes_of(tree):
+    """Labels in pre-order."""
+    return [tree[0]] + [x for c in tree[1] if c is not None for x in nodes_of(c)]
+
+
+def with_labels(tree, labels):
+    """The same shape with other labels, taken from the front of a list."""
+    label = labels.pop(0)
+    return (label, [None if c is None else with_labels(c, labels) for c in tree[1]])
+
+
+def small_trees(case, count, unknown, most=4):
+    trees = []
+    while len(trees) < count:
+        tree = random_tree(case.rng, case.labels + ["never"], 2, unknown)
+        if len(nodes_of(tree)) <= most:
+            trees.append(tree)
+    return trees
+
+
+def rows_of(case, trees, *command):
+    with open(f"{case.folder}/test.trees", "w", encoding="utf-8") as out:
+        out.writelines(grammar.write(tree) + "\n" for tree in trees)
+    return json.loads(case.run(*command, "x.run", "test.trees", "--json"))
+
+
+def one_class(case):
+    return ["--class", case.classes[1]] if case.classes else []
+
+
+def check_nodes(case):
+    """Bits of known labels: p of the tree over the sum over every label of that node."""
+    trees, number = small_trees(case, 25, 0.2, 3), 1 if case.classes else 0
+    rows = rows_of(case, trees, "score", "--per-node")
+    rows = [row for row in rows if not case.classes or row["class"] == case.classes[1]]
+    bad, at = [], 0
+    for t, tree in enumerate(trees):
+        labels = nodes_of(tree)
+        for u, label in enumerate(labels):
+            row, at = rows[at], at + 1
+            if label is None:
+                if row["bits"] is not None:
+                    bad.append(row)
+                continue
+            hidden = with_labels(tree, labels[:u] + [None] + labels[u + 1:])
+            p = case.expected(number, tree) / case.expected(number, hidden)
+            if row["tree"] != t or abs(2 ** -row["bits"] - p) > LIMIT:
+                bad.append((row, -math.log2(p)))
+    return not bad and at == len(rows), f"bits of {at} nodes given all other labels", bad[:3]
+
+
+def check_labels(case):
+    """Predictives of unknown labels, and draws of them."""
+    trees, number = small_trees(case, 12, 0.6, 3), 1 if case.classes else 0
+    with open(f"{case.folder}/test.trees", "w", encoding="utf-8") as out:
+        out.writelines(grammar.write(tree) + "\n" for tree in trees)
+    text = case.run("label", "x.run", "test.trees", "--probabilities", *one_class(case)).splitlines()
+    head, rows = text[0].split("\t"), [line.split("\t") for line in text[1:]]
+    worst, at = 0.0, 0
+    for tree in trees:
+        labels = nodes_of(tree)
+        for u in (u for u, x in enumerate(labels) if x is None):
+            p = [case.expected(number, with_labels(tree, labels[:u] + [x] + labels[u + 1:]))
+                 for x in case.labels]
+            for x, value in zip(case.labels, p):
+                worst = max(worst, abs(float(rows[at][head.index(f"p({x})")]) - value / sum(p)))
+            at += 1
+    return at == len(rows) and worst < 2e-6, f"{at} unknown labels, to the digits printed, worst {worst:.1e}"
+
+
+def check_states(case):
+    """Marginals of annotations, and those that are most probable together, under each start."""
+    trees, number = small_trees(case, 15, 0.0, 3), 1 if case.classes else 0
+    worst, bad = 0.0, []
+    for s, start in enumerate(case.starts):
+        options = ["--draw", str(s), *one_class(case)]
+        rows = rows_of(case, trees, "decode", "--marginals", *options)
+        joint = rows_of(case, trees, "decode", "--joint", *options)
+        at = 0
+        for tree in trees:
+            found = list(start.joint(number, tree))
+            total = math.fsum(p for _, p in found)
+            best = max(p for _, p in found)
+            chosen = [row["state"] for row in joint[at:at + len(nodes_of(tree))]]
+            ours = next(p for states, p in found if [a for _, a in states] == chosen)
+            if ours < best * (1 - LIMIT) or not close(joint[at]["log_probability"], best):
+                bad.append((grammar.write(tree), chosen, ours, best))
+            for u in range(len(nodes_of(tree))):
+                for a in range(start.sizes[found[0][0][u][0]]):
+                    p = math.fsum(p for states, p in found if states[u][1] == a) / total
+                    worst = max(worst, abs(rows[at][f"p({a})"] - p))
+                at += 1
+    return worst < LIMIT and not bad, f"annotations of {len(trees)} trees, worst {worst:.1e}", bad[:3]
+
+
+def check_draws(case):
+    """Frequencies of drawn labels given a shape, and of whole trees: five standard deviations."""
+    number, n = 1 if case.classes else 0, 20000
+    known = case.labels
+    bad = []
+
+    def compare(lines, expected, what):
+        seen = {}
+        for line in lines:
+            seen[line] = seen.get(line, 0) + 1
+        for tree, p in expected.items():
+            if abs(seen.get(tree, 0) - n * p) > 5 * math.sqrt(n * p * (1 - p)) + 1:
+                bad.append((what, tree, seen.get(tree, 0), n * p))
+
+    def probability(tree):
+        """Of a tree that is drawn step by step, never a label that is not known."""
+        return [start.drawn(number, tree) for start in case.starts]
+
+    lines = case.run("sample", "x.run", "--trees", str(n), "-o", "-", *one_class(case)).splitlines()
+    lines = [line.split("\t")[-1] for line in lines]
+    trees = [t for size in (1, 2, 3) for t in grammar.trees_of(size, known)]
+    compare(lines, {grammar.write(t): sum(probability(t)) / len(case.starts) for t in trees}, "whole")
+    shape = (None, [(None, []), (None, [])])
+    with open(f"{case.folder}/shapes.trees", "w", encoding="utf-8") as out:
+        out.write((grammar.write(shape) + "\n") * n)
+    lines = case.run("sample", "x.run", "--shapes", "shapes.trees", "-o", "-", *one_class(case)).splitlines()
+    lines = [line.split("\t")[-1] for line in lines]
+    expected = {}
+    for labels in itertools.product(known, repeat=3):
+        tree = with_labels(shape, list(labels))
+        given = []
+        for start in case.starts:
+            p, before = 1.0, [None] * 3
+            for u in range(3):  # a label is drawn given those before it, never the unseen one
+                parts = [start.tree(number, with_labels(shape, before[:u] + [x] + [None] * (2 - u))) for x in known]
+                p *= parts[known.index(labels[u])] / sum(parts)
+                before[u] = labels[u]
+            given.append(p)
+        expected[grammar.write(tree)] = sum(given) / len(given)
+    compare(lines, expected, "shape")
+    return not bad, f"{n} whole trees and {n} of one shape", bad[:3]
+
+
 def check_posterior(case):
     trees = [random_tree(case.rng, case.labels, 1, 0.0) for _ in range(20)]
     trees = [t for t in trees if grammar.write(t).count("(") <= 4]
@@ -161,7 +302,9 @@ def main():
                  "two classes": (0.0, ["x", "y"]), "two classes, labels unknown": (0.1, ["x", "y"])}
         for name, (unknown, classes) in cases.items():
             case = Case(run, folder, random.Random(SEED), unknown, classes, ["a", "b", "c"])
-            checks = [check_tables, check_scores, check_all_trees] + ([check_posterior] if classes else [])
+            checks = [check_tables, check_scores, check_all_trees, check_nodes, check_labels, check_states]
+            checks += [] if unknown else [check_draws]
+            checks += ([check_posterior] if classes else [])
             for check in checks:
                 good, what, *why = check(case)
                 report.line(good, f"{name}: {what}", *why)
