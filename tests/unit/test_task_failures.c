@@ -84,6 +84,38 @@ static phl_status do_decode(void *context, phl_error *error)
 }
 
 /* Of trees that come in blocks of two. */
+/* A grammar: annotations of trees with unknown labels, the most probable ones of known labels. */
+static phl_status do_annotations(void *context, phl_error *error)
+{
+    const struct setting *setting = context;
+    phl_decode_options options;
+    phl_decode_options_init(&options);
+    options.threads = 1;
+    options.report = ignore_note;
+    phl_source *source = NULL;
+    phl_status status = phl_source_forest(setting->forest, &source, error);
+    if (status == PHL_OK) {
+        status = phl_decode(setting->per_class, source, &options, ignore_states, error);
+    }
+    phl_source_free(source);
+    source = NULL;
+    phl_forest *known = NULL;
+    const size_t first[] = {0};
+    if (status == PHL_OK) {
+        status = phl_forest_select(setting->forest, first, 1, &known, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_source_forest(known, &source, error);
+    }
+    options.joint = true;
+    if (status == PHL_OK) {
+        status = phl_decode(setting->run, source, &options, ignore_states, error);
+    }
+    phl_source_free(source);
+    phl_forest_free(known);
+    return status;
+}
+
 static phl_status do_classify(void *context, phl_error *error)
 {
     const struct setting *setting = context;
@@ -337,6 +369,13 @@ static void test_grammars(void **state)
     failing_allocations(&(failing_work){"score by grammar", do_score, NULL, &setting, false});
     failing_allocations(&(failing_work){"classify by grammar", do_classify, NULL, &setting, false});
     failing_allocations(&(failing_work){"diagnose a grammar", do_diagnose, NULL, &setting, false});
+    failing_allocations(&(failing_work){"nodes by grammar", do_nodes, NULL, &setting, false});
+    failing_allocations(&(failing_work){"label by grammar", do_label, NULL, &setting, false});
+    failing_allocations(
+        &(failing_work){"label classes by grammar", do_label_classes, NULL, &setting, false});
+    failing_allocations(&(failing_work){"sample a grammar", do_sample, NULL, &setting, false});
+    failing_allocations(
+        &(failing_work){"decode by grammar", do_annotations, NULL, &setting, false});
     phl_run_free(setting.run);
     phl_run_free(setting.per_class);
     phl_forest_free(setting.forest);
