@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FORMATS "brackets|json|elastic|xml|html|conllu|ptb"
-#define FORMATS_WRITTEN "brackets|json|elastic|xml|conllu|ptb"
+#define FORMATS "brackets|json|elastic|xml|html|conllu|ptb|newick|dbn|ct"
+#define FORMATS_WRITTEN "brackets|json|elastic|xml|conllu|ptb|newick"
 #define CAP(name_, what_, default_)                                                                \
     {                                                                                              \
         .name = name_, .type = OPTION_INTEGER, .argument = "N", .least = 1, .most = UINT64_MAX,    \
@@ -47,6 +47,16 @@ static const cli_option format_rows[] = {
     OPTION_FLAG_ROW("text", "XML, HTML: text too, as leaves labelled #text"),
     OPTION_LIST_ROW("html-skip", "A,B,...",
                     "HTML: leave out these elements and what is in them, as in script,style,svg"),
+    OPTION_CHOICE_ROW("lengths", "WHAT", "drop|bin",
+                      "Newick: lengths of branches, by powers of two, as part of labels, or not",
+                      .fallback = "drop"),
+    OPTION_CHOICE_ROW("unpaired", "WHAT", "bases|runs",
+                      "RNA: each unpaired base is a leaf, or each run of them",
+                      .fallback = "bases"),
+    OPTION_CHOICE_ROW("knots", "WHAT", "refuse|drop",
+                      "RNA: pairs that cross: an error, or the one that opens later is left out",
+                      .fallback = "refuse"),
+    OPTION_FLAG_ROW("family", "RNA: the second word of a title is the class"),
     OPTION_CHOICE_ROW("words", "WHAT", "keep|drop", "parse trees: words as leaves, or not at all",
                       .fallback = "keep"),
     OPTION_CHOICE_ROW("conllu-label", "COLUMN", "upos|deprel|form",
@@ -161,6 +171,10 @@ void forest_read_options(const cli_arguments *parsed, read_reports *reports, phl
     o->xml_attributes = arguments_flag(parsed, "attributes");
     o->xml_text = arguments_flag(parsed, "text");
     o->html_skip = arguments_list(parsed, "html-skip", &o->n_html_skip);
+    o->newick_lengths = arguments_choice_index(parsed, "lengths") == 1;
+    o->rna_runs = arguments_choice_index(parsed, "unpaired") == 1;
+    o->rna_drop_knots = arguments_choice_index(parsed, "knots") == 1;
+    o->rna_family = arguments_flag(parsed, "family");
     o->ptb_drop_words = strcmp(arguments_choice(parsed, "words"), "drop") == 0;
     o->conllu_label = (phl_conllu_label)arguments_choice_index(parsed, "conllu-label");
     o->max_nodes = arguments_integer(parsed, "max-nodes");

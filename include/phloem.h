@@ -295,7 +295,10 @@ typedef enum phl_format {
     PHL_FORMAT_XML,
     PHL_FORMAT_CONLLU,
     PHL_FORMAT_PTB,
-    PHL_FORMAT_HTML /* read only */
+    PHL_FORMAT_HTML, /* read only, as DBN and CT */
+    PHL_FORMAT_NEWICK,
+    PHL_FORMAT_DBN, /* RNA structures: dots and brackets */
+    PHL_FORMAT_CT   /* RNA structures: connectivity tables */
 } phl_format;
 
 PHL_API const char *phl_format_name(phl_format format);
@@ -344,6 +347,10 @@ typedef struct phl_read_options {
     void *context;                /* for both callbacks */
     const char *const *html_skip; /* HTML: leave out elements of these names, and what is in them */
     size_t n_html_skip;
+    bool newick_lengths; /* Newick: the power of two of a branch's length is part of the label */
+    bool rna_runs;       /* RNA: a run of unpaired bases is one leaf, not each base */
+    bool rna_drop_knots; /* RNA: of two pairs that cross, drop the one that opens later */
+    bool rna_family;     /* RNA: the second word of a title is the class */
 } phl_read_options;
 
 /* What was read.  Frozen. */

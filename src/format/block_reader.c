@@ -93,11 +93,12 @@ static phl_status choose_driver(phl_input *input, const char *path, const phl_re
     if (*driver == NULL) {
         char excerpt[PHL_EXCERPT_SIZE];
         phl_position position = {phl_input_name(input), 0, 0};
-        return phl_raise_at(error, PHL_ERR_FORMAT, position,
-                            "name it with " PHL_OPTION_TO(
-                                "read.format", "brackets|json|elastic|xml|html|conllu|ptb"),
-                            "cannot tell the format from the name or from '%s'",
-                            phl_text_excerpt(text, length, excerpt));
+        return phl_raise_at(
+            error, PHL_ERR_FORMAT, position,
+            "name it with " PHL_OPTION_TO(
+                "read.format", "brackets|json|elastic|xml|html|conllu|ptb|newick|dbn|ct"),
+            "cannot tell the format from the name or from '%s'",
+            phl_text_excerpt(text, length, excerpt));
     }
     return PHL_OK;
 }

@@ -6,13 +6,11 @@
 /* In the order in which they are asked to recognise content: the more particular first. */
 static const phl_format_driver *const drivers[] = {
     &phl_html_driver, /* before xml, which takes whatever begins with < */
-    &phl_xml_driver,
-    &phl_json_driver,
-    &phl_conllu_driver,
-    &phl_elastic_driver,
-    &phl_ptb_driver,
-    &phl_brackets_driver,
-    NULL,
+    &phl_xml_driver,      &phl_json_driver,
+    &phl_conllu_driver,   &phl_ct_driver,
+    &phl_dbn_driver,      &phl_elastic_driver,
+    &phl_newick_driver,   &phl_ptb_driver,
+    &phl_brackets_driver, NULL,
 };
 
 const phl_format_driver *phl_format_driver_of(phl_format format)

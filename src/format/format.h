@@ -52,6 +52,9 @@ extern const phl_format_driver phl_xml_driver;
 extern const phl_format_driver phl_html_driver;
 extern const phl_format_driver phl_conllu_driver;
 extern const phl_format_driver phl_ptb_driver;
+extern const phl_format_driver phl_newick_driver;
+extern const phl_format_driver phl_dbn_driver;
+extern const phl_format_driver phl_ct_driver;
 
 /* Does the node's list of children leave a slot empty before its last child? */
 bool phl_format_has_gap(const phl_forest *forest, uint32_t subtree);

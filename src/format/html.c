@@ -264,11 +264,7 @@ static phl_status parse_page(html_reading *reading)
     phl_reader *reader = reading->reader;
     const phl_text *page = &reading->page;
     const GumboOutput *output = NULL;
-    phl_status status = phl_html_charset_apply(&reading->page, reader->file, reading->error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    status = phl_html_scan(reader, page->bytes, page->length, reading->error);
+    phl_status status = phl_html_scan(reader, page->bytes, page->length, reading->error);
     if (status != PHL_OK) {
         return status;
     }
@@ -281,6 +277,9 @@ static phl_status read_page(phl_reader *reader, phl_error *error)
 {
     html_reading reading = {.reader = reader, .error = error};
     phl_status status = load(&reading);
+    if (status == PHL_OK) {
+        status = phl_html_charset_apply(&reading.page, reader->file, error);
+    }
     bool empty = status == PHL_OK && reading.page.length == 0;
     if (status == PHL_OK && !empty) {
         status = parse_page(&reading);

@@ -210,6 +210,9 @@ static phl_status convert(phl_text *text, const char *file, phl_text *made, phl_
 
 phl_status phl_html_charset_apply(phl_text *text, const char *file, phl_error *error)
 {
+    if (text->length == 0) {
+        return PHL_OK;
+    }
     bool wide = text->length >= 2 && (memcmp(text->bytes, "\xff\xfe", 2) == 0 ||
                                       memcmp(text->bytes, "\xfe\xff", 2) == 0);
     phl_status status = wide ? PHL_OK : check_nul(text, file, error);

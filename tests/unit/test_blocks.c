@@ -210,9 +210,16 @@ static const struct sample {
      "( (S (NP (DT the)) (VP barks))) (S a) (S\n (A a)) (S a) (S (B b)) \n1 |BT| (S (A a)) |ET|\n"
      "(S a)(S a)  ( (T\n t) ) (S (B b))",
      0},
+    {PHL_FORMAT_NEWICK, "(a,b)c;(d,(e,f)g);\n(a,\nb)c; x;\n(a:1,b:2);", 0},
+    {PHL_FORMAT_DBN, ">x k\nGAC\n(.)\n>y k\nGAC\n(.)\n((..))\n.\n(.)(.)\n", 0},
+    {PHL_FORMAT_CT,
+     "2 x k\n1 G 0 2 2 1\n2 C 1 0 1 2\n1 y\n1 G 0 0 0 1\n1 z\n1 A 0 0 0 1\n1 z\n1 A 0 0 0 1\n", 0},
 };
 
 static const struct sample bad_samples[] = {
+    {PHL_FORMAT_NEWICK, "(a,b);\n(c)d;\n(a b);(c);\n(d);\n(e", 2},
+    {PHL_FORMAT_DBN, ">x\n(.)\n(..\n>y\n.\n", 1},
+    {PHL_FORMAT_CT, "1 x\n1 G 0 0 0 1\n2 y\n1 G 0 2 0 1\n7 G 0 2 0 1\n1 z\n1 A 0 0 0 1\n", 1},
     {PHL_FORMAT_BRACKETS, "(a (b))\n(a (c))\n(q)\n(a (b)\n(q)\n(r (s)\n(t)\n", 3},
     {PHL_FORMAT_BRACKETS, "(a (b)\n(q)\n", 0},
     {PHL_FORMAT_BRACKETS, "(a)\n(b)\n(\xff)\n(c)\n", 2},

@@ -25,6 +25,7 @@ static const char xml_text[] =
     "<?xml version=\"1.0\"?><?phloem nodes?><!DOCTYPE r [<!ATTLIST x a CDATA \"1\">]>"
     "<r><x b=\"2\">text</x><node label=\"a b\" slot=\"5\"/></r>";
 static const char html_text[] = "<title>t</title><p class=a \xe9>x<b>y<table><tr><td>z";
+static const char newick_text[] = "((a,'b c')d,(e,f):2)g;\n(a,b);x;\n";
 static const char conllu_text[] = "# sent_id = s1\n1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n"
                                   "2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
                                   "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n";
@@ -352,6 +353,21 @@ static void test_reading_html(void **state)
     read_failures(PHL_FORMAT_HTML, html_text, strlen(html_text));
 }
 
+static void test_reading_newick(void **state)
+{
+    (void)state;
+    read_failures(PHL_FORMAT_NEWICK, newick_text, strlen(newick_text));
+}
+
+static void test_reading_rna(void **state)
+{
+    (void)state;
+    static const char dots[] = ">x k\nGACU\n(.).\n((..))\n";
+    static const char table[] = "2 x k\n1 G 0 2 2 1\n2 C 1 0 1 2\n1 y\n1 G 0 0 0 1\n";
+    read_failures(PHL_FORMAT_DBN, dots, strlen(dots));
+    read_failures(PHL_FORMAT_CT, table, strlen(table));
+}
+
 static void test_reading_conllu(void **state)
 {
     (void)state;
@@ -392,7 +408,8 @@ static void test_writing(void **state)
     } others[] = {{PHL_FORMAT_ELASTIC, elastic_text},
                   {PHL_FORMAT_XML, xml_text},
                   {PHL_FORMAT_CONLLU, conllu_text},
-                  {PHL_FORMAT_PTB, "(S (NP (DT the)))\n"}};
+                  {PHL_FORMAT_PTB, "(S (NP (DT the)))\n"},
+                  {PHL_FORMAT_NEWICK, newick_text}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         phl_forest *forest = forest_of(others[i].format, others[i].text);
         write_failures(others[i].format, forest);
@@ -739,7 +756,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(test_reading_brackets), IN_A_FOLDER(test_reading_elastic),
         IN_A_FOLDER(test_reading_json),     IN_A_FOLDER(test_reading_xml),
-        IN_A_FOLDER(test_reading_html),     IN_A_FOLDER(test_reading_conllu),
+        IN_A_FOLDER(test_reading_html),     IN_A_FOLDER(test_reading_newick),
+        IN_A_FOLDER(test_reading_rna),      IN_A_FOLDER(test_reading_conllu),
         IN_A_FOLDER(test_reading_ptb),      IN_A_FOLDER(test_writing),
         IN_A_FOLDER(test_combining),        IN_A_FOLDER(test_walking),
         IN_A_FOLDER(test_generating),       IN_A_FOLDER(test_building),
