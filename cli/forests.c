@@ -27,11 +27,21 @@ static const cli_option reading_rows[] = {
     OPTION_CHOICE_ROW("from", "FORMAT", FORMATS, "format of the input", .letter = 'f',
                       .fallback_note = "by file name, else by content"),
     OPTION_STRING_ROW("class", "NAME", "give every tree this class",
-                      .excludes = "no-class class-by-folder", .fallback_note = "as the input says"),
-    OPTION_FLAG_ROW("no-class", "ignore classes", .excludes = "class-by-folder"),
+                      .excludes = "no-class class-by-folder class-level",
+                      .fallback_note = "as the input says"),
+    OPTION_FLAG_ROW("no-class", "drop classes, once --only-class has made its choice"),
     OPTION_FLAG_ROW("class-by-folder",
                     "the class of a tree is the name of the folder its file is in; always "
                     "so for XML and HTML"),
+    OPTION_INTEGER_ROW("class-level", "N", 1, UINT32_MAX,
+                       "the class is the name of the N-th folder below the folder that was named: "
+                       "1 for the folders in it",
+                       .excludes = "class-by-folder", .fallback_note = "not"),
+    OPTION_LIST_ROW("ending", "E=FORMAT,...",
+                    "files with this ending are of this format, as in svg=xml, also in folders"),
+    OPTION_STRING_ROW("files-from", "LIST",
+                      "read also the files and folders named in the file LIST ('-' for standard "
+                      "input), one in a line, or separated by NUL bytes"),
     OPTION_LIST_ROW("only-class", "A,B,...",
                     "use only trees of these classes; '\\,' stands for a comma in a name"),
     OPTION_INTEGER_ROW("limit", "N", 1, SIZE_MAX, "stop after N trees", .letter = 'n',
@@ -166,6 +176,8 @@ void forest_read_options(const cli_arguments *parsed, read_reports *reports, phl
     o->class_name = arguments_string(parsed, "class");
     o->no_class = arguments_flag(parsed, "no-class");
     o->class_by_folder = arguments_flag(parsed, "class-by-folder");
+    o->class_level = (uint32_t)arguments_integer(parsed, "class-level");
+    o->endings = arguments_list(parsed, "ending", &o->n_endings);
     o->only_classes = arguments_list(parsed, "only-class", &o->n_only_classes);
     o->limit = (size_t)arguments_integer(parsed, "limit");
     o->xml_attributes = arguments_flag(parsed, "attributes");

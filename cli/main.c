@@ -121,6 +121,9 @@ static int run_command(int n_words, char *const *words)
     case PARSE_BAD:
         code = EXIT_USAGE;
         break;
+    case PARSE_FAILED:
+        code = EXIT_SYSTEM;
+        break;
     }
     arguments_free(&parsed);
     return code;

@@ -322,7 +322,7 @@ typedef struct phl_read_options {
     bool no_class;          /* drop classes */
     bool class_by_folder;   /* class = the folder's name, for every format (XML, HTML: always)
                              */
-    const char *const *only_classes; /* keep trees of these classes only ... */
+    const char *const *only_classes; /* keep trees of these classes only, before no_class ... */
     size_t n_only_classes;           /* ... 0: all */
     size_t limit;                    /* stop after this many trees; 0: no limit */
     bool xml_attributes;             /* XML, HTML: attributes as leaves labelled "@name" */
@@ -347,6 +347,11 @@ typedef struct phl_read_options {
     void *context;                /* for both callbacks */
     const char *const *html_skip; /* HTML: leave out elements of these names, and what is in them */
     size_t n_html_skip;
+    /* The class is the name of the class_level-th folder below the folder that was named, from 1,
+     * for every format; 0: not. */
+    uint32_t class_level;
+    const char *const *endings; /* "svg=xml": files with this ending are of this format ... */
+    size_t n_endings;           /* ... beside those that formats have by themselves */
     bool newick_lengths; /* Newick: the power of two of a branch's length is part of the label */
     bool rna_runs;       /* RNA: a run of unpaired bases is one leaf, not each base */
     bool rna_drop_knots; /* RNA: of two pairs that cross, drop the one that opens later */

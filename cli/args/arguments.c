@@ -155,5 +155,6 @@ void arguments_free(cli_arguments *parsed)
     }
     free(parsed->values);
     free(parsed->operands);
+    free(parsed->listed);
     *parsed = (cli_arguments){0};
 }

@@ -3,6 +3,7 @@
  * Options may stand before and after operands, as --name=value, --name value, -x value or -xvalue;
  * letters of flags may be joined; "--" ends the options; "-" is an operand.
  */
+#include "args/files_list.h"
 #include "args/options.h"
 #include "print/terminal.h"
 
@@ -223,6 +224,9 @@ parse_outcome arguments_parse(const cli_command *command, int n_words, char *con
         if (arguments_flag(parsed, "version")) {
             return PARSE_VERSION;
         }
+    }
+    if (files_list_add(parsed) != EXIT_OK) {
+        return PARSE_FAILED;
     }
     if (check_operands(parsed) != PARSE_RUN) {
         return PARSE_BAD;

@@ -138,13 +138,21 @@ struct cli_arguments {
     option_value *values; /* one per option, in table order */
     const char **operands;
     size_t n_operands;
+    char *listed;       /* operands out of --files-from are in here; or NULL */
     char *const *words; /* all words after the command's name, as typed */
     int n_words;
 };
 
-typedef enum parse_outcome { PARSE_RUN, PARSE_HELP, PARSE_VERSION, PARSE_BAD } parse_outcome;
+typedef enum parse_outcome {
+    PARSE_RUN,
+    PARSE_HELP,
+    PARSE_VERSION,
+    PARSE_BAD,
+    PARSE_FAILED
+} parse_outcome;
 
-/* Parse the words after the command's name.  After PARSE_BAD the user was told.  Free in any case.
+/* Parse the words after the command's name.  After PARSE_BAD (usage) and
+ * PARSE_FAILED (a list of files cannot be read) the user was told.  Free in any case.
  */
 parse_outcome arguments_parse(const cli_command *command, int n_words, char *const *words,
                               cli_arguments *parsed);

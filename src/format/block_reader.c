@@ -53,7 +53,12 @@ static phl_read_options resolve(const phl_read_options *options, phl_format form
 
 struct phl_block_reader {
     phl_read_options options;
-    phl_files files; /* from memory: the one name */
+    phl_files files;   /* from memory: the one name */
+    struct named {     /* what the caller named: a file, or a folder of files */
+        size_t end;    /* number of the file behind its last */
+        size_t length; /* bytes of its path */
+    } * named;
+    size_t n_named;
     size_t next_file;
     bool from_memory;
     const void *text;
@@ -77,7 +82,7 @@ static phl_status choose_driver(phl_input *input, const char *path, const phl_re
 {
     phl_format format = options->format;
     if (format == PHL_FORMAT_AUTO) {
-        format = phl_format_of_file(path);
+        format = phl_format_of_name(path, options);
     }
     *driver = phl_format_driver_of(format);
     if (*driver != NULL) {
@@ -153,7 +158,15 @@ static phl_status open_format(phl_block_reader *reader, const char *path, phl_er
 
 static phl_status find_folder_class(phl_block_reader *reader, const char *path, phl_error *error)
 {
-    phl_status status = phl_files_folder_name(path, &reader->folder_class, error);
+    size_t file = reader->next_file - 1;
+    size_t named = 0;
+    while (named < reader->n_named && reader->named[named].end <= file) {
+        named++;
+    }
+    uint32_t level = reader->options.class_level;
+    phl_status status = level == 0 ? phl_files_folder_name(path, &reader->folder_class, error)
+                                   : phl_files_level_name(path, reader->named[named].length, level,
+                                                          &reader->folder_class, error);
     if (status == PHL_OK && reader->folder_class != NULL) {
         size_t length = strlen(reader->folder_class);
         if (phl_utf8_check(reader->folder_class, length) != length) {
@@ -235,6 +248,10 @@ static phl_status make_reader(const phl_read_options *options, phl_block_reader 
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
                          "a class for every tree and no class at all cannot go together");
     }
+    status = phl_format_check_endings(&own, error);
+    if (status != PHL_OK) {
+        return status;
+    }
     phl_block_reader *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
         return PHL_ERR_MEMORY;
@@ -258,9 +275,14 @@ phl_status phl_block_reader_create(const char *const *paths, size_t n_paths,
 {
     phl_block_reader *made = NULL;
     phl_status status = make_reader(options, &made, error);
+    if (status == PHL_OK) {
+        made->named = phl_alloc_zero(n_paths, sizeof *made->named, error);
+        status = made->named == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
     for (size_t i = 0; status == PHL_OK && i < n_paths; i++) {
         status =
             phl_files_add(&made->files, paths[i], &made->options, &made->summary.skipped, error);
+        made->named[made->n_named++] = (struct named){made->files.count, strlen(paths[i])};
     }
     if (status != PHL_OK) {
         phl_block_reader_free(made);
@@ -298,6 +320,7 @@ void phl_block_reader_free(phl_block_reader *reader)
     close_input(reader);
     phl_builder_free(reader->builder);
     phl_files_clear(&reader->files);
+    phl_free(reader->named);
     phl_free(reader);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "format/format.h"
 
 void phl_files_clear(phl_files *files)
 {
@@ -141,7 +142,7 @@ static phl_status add_entry(struct listing *listing, const char *folder, const c
         return PHL_OK;
     }
     phl_format wanted = listing->options->format;
-    phl_format found = phl_format_of_file(name);
+    phl_format found = phl_format_of_name(name, listing->options);
     if (found != PHL_FORMAT_AUTO && (wanted == PHL_FORMAT_AUTO || found == wanted)) {
         return add_file(listing, path, link, error);
     }
@@ -232,7 +233,11 @@ phl_status phl_files_add(phl_files *files, const char *path, const phl_read_opti
                          uint64_t *skipped, phl_error *error)
 {
     struct stat info;
-    if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+    bool standard = strcmp(path, "-") == 0;
+    if (!standard && stat(path, &info) != 0) {
+        return phl_raise_errno(error, PHL_ERR_OPEN, errno, path, "cannot open");
+    }
+    if (standard || !S_ISDIR(info.st_mode)) {
         return phl_files_append(files, path, error);
     }
     phl_error own; /* reports need a record, whatever the caller gives */
@@ -281,4 +286,23 @@ phl_status phl_files_folder_name(const char *path, char **name, phl_error *error
     }
     *name = phl_copy_text(begin, length, error);
     return *name == NULL ? PHL_ERR_MEMORY : PHL_OK;
+}
+
+phl_status phl_files_level_name(const char *path, size_t base, uint32_t level, char **name,
+                                phl_error *error)
+{
+    *name = NULL;
+    const char *at = path + base;
+    for (uint32_t n = 1;; n++) {
+        at += strspn(at, "/");
+        const char *end = strchr(at, '/');
+        if (end == NULL) {
+            return PHL_OK; /* the file itself */
+        }
+        if (n == level) {
+            *name = phl_copy_text(at, (size_t)(end - at), error);
+            return *name == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        }
+        at = end;
+    }
 }

@@ -27,4 +27,8 @@ phl_status phl_files_add(phl_files *files, const char *path, const phl_read_opti
  * with phl_free. */
 phl_status phl_files_folder_name(const char *path, char **name, phl_error *error);
 
+/* The same for the level-th folder below `base` bytes of the path, which name a folder. */
+phl_status phl_files_level_name(const char *path, size_t base, uint32_t level, char **name,
+                                phl_error *error);
+
 #endif

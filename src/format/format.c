@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 /* In the order in which they are asked to recognise content: the more particular first. */
 static const phl_format_driver *const drivers[] = {
     &phl_html_driver, /* before xml, which takes whatever begins with < */
@@ -64,6 +66,47 @@ phl_format phl_format_of_file(const char *path)
         }
     }
     return PHL_FORMAT_AUTO;
+}
+
+/* The format that "svg=xml" names, and where the ending stops. */
+static phl_format split_ending(const char *given, size_t *length)
+{
+    const char *equals = strrchr(given, '=');
+    *length = equals != NULL ? (size_t)(equals - given) : 0;
+    return equals != NULL ? phl_format_find(equals + 1) : PHL_FORMAT_AUTO;
+}
+
+phl_status phl_format_check_endings(const phl_read_options *options, phl_error *error)
+{
+    for (size_t i = 0; i < options->n_endings; i++) {
+        size_t length;
+        const char *given = options->endings[i];
+        phl_format format = split_ending(given, &length);
+        if (format == PHL_FORMAT_AUTO || length == 0) {
+            char shown[PHL_EXCERPT_SIZE];
+            return phl_raise(error, PHL_ERR_ARGUMENT, "write an ending, = and a format: svg=xml",
+                             "the ending '%s' does not name a format",
+                             phl_text_excerpt(given, strlen(given), shown));
+        }
+    }
+    return PHL_OK;
+}
+
+phl_format phl_format_of_name(const char *path, const phl_read_options *options)
+{
+    size_t length = length_without_compression(path);
+    for (size_t i = 0; i < options->n_endings; i++) {
+        size_t wanted;
+        const char *ending = options->endings[i];
+        phl_format format = split_ending(ending, &wanted);
+        size_t dot = ending[0] == '.'; /* may be written or not */
+        wanted -= dot;
+        if (length > wanted + 1 && path[length - wanted - 1] == '.' &&
+            memcmp(path + length - wanted, ending + dot, wanted) == 0) {
+            return format;
+        }
+    }
+    return phl_format_of_file(path);
 }
 
 const phl_format_driver *phl_format_recognise(const char *text, size_t length)

@@ -42,6 +42,10 @@ typedef struct phl_format_driver {
 
 /* NULL if there is none such. */
 const phl_format_driver *phl_format_driver_of(phl_format format);
+/* By a file's name: by the endings that options give, else as phl_format_of_file. */
+phl_format phl_format_of_name(const char *path, const phl_read_options *options);
+/* Endings as options give them: "svg=xml". */
+phl_status phl_format_check_endings(const phl_read_options *options, phl_error *error);
 /* By the first bytes of an input; NULL if nobody knows it. */
 const phl_format_driver *phl_format_recognise(const char *text, size_t length);
 

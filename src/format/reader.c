@@ -40,16 +40,18 @@ phl_status phl_reader_end_tree(phl_reader *reader, phl_span class_name, double w
 {
     const phl_read_options *options = reader->options;
     phl_builder *builder = reader->builder;
-    if (options->no_class) {
-        class_name = span_of(NULL);
-    } else if (options->class_name != NULL) {
+    if (options->class_name != NULL) {
         class_name = span_of(options->class_name);
-    } else if (options->class_by_folder && reader->folder_class != NULL) {
+    } else if ((options->class_by_folder || options->class_level > 0) &&
+               reader->folder_class != NULL) {
         class_name = span_of(reader->folder_class);
     }
     if (!is_wanted(options, class_name)) {
         phl_builder_abandon_tree(builder);
         return phl_reader_check_cancel(reader, error);
+    }
+    if (options->no_class) {
+        class_name = span_of(NULL);
     }
     phl_tree_entry entry = {.line = line, .weight = weight == 0.0 ? 1.0 : weight};
     if (!(isfinite(entry.weight) && entry.weight > 0.0)) {

@@ -138,16 +138,71 @@ static void test_listed_files(void **state)
     put_text("in/notes.txt", "(not a tree file)");
     put_text("c.dat", "(c)\n");
     const char *paths[] = {in_folder("c.dat"), in_folder("in"), "-", in_folder("missing.trees")};
-    const char *expected[] = {paths[0], in_folder("in/a.xml"), in_folder("in/b.trees"), "-",
-                              paths[3]};
+    const char *expected[] = {paths[0], in_folder("in/a.xml"), in_folder("in/b.trees"), "-"};
     phl_read_options options = read_options(PHL_FORMAT_AUTO);
     phl_source *source = NULL;
-    assert_int_equal(phl_source_open(paths, 4, &options, &source, NULL), PHL_OK);
-    assert_int_equal(phl_source_files(source), 5);
-    for (size_t i = 0; i < 5; i++) {
+    phl_error error = {0};
+    /* A missing file is told of before any is read. */
+    assert_int_equal(phl_source_open(paths, 4, &options, &source, &error), PHL_ERR_OPEN);
+    assert_string_equal(error.file, paths[3]);
+    assert_null(source);
+    assert_int_equal(phl_source_open(paths, 3, &options, &source, NULL), PHL_OK);
+    assert_int_equal(phl_source_files(source), 4);
+    for (size_t i = 0; i < 4; i++) {
         assert_string_equal(phl_source_file(source, i), expected[i]);
     }
     phl_source_free(source);
+}
+
+/* The class of each tree of `path`, as native text. */
+static void check_folder(const char *path, const phl_read_options *options, const char *expected)
+{
+    phl_forest *forest = NULL;
+    assert_int_equal(phl_forest_read(&path, 1, options, &forest, NULL, NULL), PHL_OK);
+    char *found = write_text(forest, write_options(PHL_FORMAT_BRACKETS));
+    assert_string_equal(found, expected);
+    test_free(found);
+    phl_forest_free(forest);
+}
+
+static void test_levels_and_endings(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"in", "in/cats", "in/cats/2020", "in/dogs"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(mkdir(in_folder(folders[i]), 0777), 0);
+    }
+    put_text("in/cats/2020/a.xml", "<a/>");
+    put_text("in/dogs/b.svg", "<b/>");
+    put_text("in/c.trees", "k\t(c)\n");
+    phl_read_options options = read_options(PHL_FORMAT_AUTO);
+    options.class_level = 1;
+    check_folder(in_folder("in"), &options, "k\t(c)\ncats\t(a)\n");
+    static const char *const svg[] = {"svg=xml"}, *const dotted[] = {".svg=xml"};
+    options.endings = svg;
+    options.n_endings = 1;
+    check_folder(in_folder("in/"), &options, "k\t(c)\ncats\t(a)\ndogs\t(b)\n");
+    options.endings = dotted;
+    options.class_level = 2;
+    check_folder(in_folder("in"), &options, "k\t(c)\n2020\t(a)\n(b)\n");
+    options.class_level = 1;
+    check_folder(in_folder("in/cats"), &options, "2020\t(a)\n");
+    /* A choice by the class, which is then dropped. */
+    static const char *const only[] = {"cats"};
+    options.only_classes = only;
+    options.n_only_classes = 1;
+    options.no_class = true;
+    check_folder(in_folder("in"), &options, "(a)\n");
+    static const char *const wrong[] = {"svg=nothing", "svg", "=xml"};
+    for (size_t i = 0; i < 3; i++) {
+        options.endings = wrong + i;
+        phl_forest *forest = NULL;
+        phl_error error = {0};
+        const char *path = in_folder("in");
+        assert_int_equal(phl_forest_read(&path, 1, &options, &forest, NULL, &error),
+                         PHL_ERR_ARGUMENT);
+        assert_non_null(strstr(error.message, "does not name a format"));
+    }
 }
 
 static void test_formats_by_name(void **state)
@@ -502,21 +557,14 @@ static void test_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(test_folders),
-        IN_A_FOLDER(test_several_paths),
-        IN_A_FOLDER(test_listed_files),
-        IN_A_FOLDER(test_formats_by_name),
-        IN_A_FOLDER(test_compressed),
-        IN_A_FOLDER(test_zstd_windows),
-        IN_A_FOLDER(test_ratio),
-        IN_A_FOLDER(test_unreadable),
-        IN_A_FOLDER(test_fifo),
-        IN_A_FOLDER(test_replacing),
-        IN_A_FOLDER(test_writing_compressed),
-        IN_A_FOLDER(test_unwritable),
-        IN_A_FOLDER(test_read_only_folder),
-        IN_A_FOLDER(test_documents),
-        IN_A_FOLDER(test_cancelled),
+        IN_A_FOLDER(test_folders),         IN_A_FOLDER(test_several_paths),
+        IN_A_FOLDER(test_listed_files),    IN_A_FOLDER(test_levels_and_endings),
+        IN_A_FOLDER(test_formats_by_name), IN_A_FOLDER(test_compressed),
+        IN_A_FOLDER(test_zstd_windows),    IN_A_FOLDER(test_ratio),
+        IN_A_FOLDER(test_unreadable),      IN_A_FOLDER(test_fifo),
+        IN_A_FOLDER(test_replacing),       IN_A_FOLDER(test_writing_compressed),
+        IN_A_FOLDER(test_unwritable),      IN_A_FOLDER(test_read_only_folder),
+        IN_A_FOLDER(test_documents),       IN_A_FOLDER(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
