@@ -22,6 +22,9 @@ def __getattr__(name):
     if name in ESTIMATORS:
         from . import estimators
         return getattr(estimators, name)
+    if name == "plots":
+        import importlib
+        return importlib.import_module(".plots", __name__)
     raise AttributeError(f"module 'phloem' has no attribute {name!r}")
 
 

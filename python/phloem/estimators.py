@@ -14,6 +14,7 @@ from .forest import as_forest
 from .run import Run
 
 LOG2 = np.log(2.0)
+RULES = {"linear": "head", "generative": "generative", "both": "default"}
 
 
 def _threads(n_jobs):
@@ -93,18 +94,19 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
     """The class of a tree.
 
     method -- "linear": a linear classifier on pieces of trees; "generative": a model of the trees
-        of each class
+        of each class; "both": both, and what goes by which is chosen by trees held out
     c, groups -- linear: the weight of the trees against the penalty, and the groups of features;
         None: chosen by cross-validation
     model, states, iterations, chains -- generative: as for Run.train
-    prior -- generative: "uniform" or "empirical" (as frequent as in training)
+    prior -- generative: "uniform" or "empirical" (as frequent as in training), ...; None: what
+        training chose, or uniform
     options -- a dict of further options of Run.train or Run.train_classifier
     random_state -- seed; None is the library's own, so that results can be repeated
     n_jobs -- threads; results do not depend on it
     """
 
     def __init__(self, method="linear", c=None, groups=None, model=None, states=None,
-                 iterations=None, chains=None, prior="uniform", structure=True, options=None,
+                 iterations=None, chains=None, prior=None, structure=True, options=None,
                  random_state=None, n_jobs=None):
         self.method = method
         self.c = c
@@ -121,13 +123,14 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """y: the class of each tree; None: those that the trees have."""
-        if self.method not in ("linear", "generative"):
-            raise ValueError(f"method: found {self.method!r}, expected 'linear' or 'generative'")
+        if self.method not in RULES:
+            raise ValueError(f"method: found {self.method!r}, expected 'linear', 'generative' or "
+                             "'both'")
         forest = self._forest(X)
         y = self._targets(forest, y)
         numbers, weights = _weighted(forest, sample_weight)
         self.classes_, codes = np.unique(y[numbers], return_inverse=True)
-        if len(self.classes_) < 2 and self.method == "linear":
+        if len(self.classes_) < 2 and self.method != "generative":
             raise ValueError(f"found 1 class, {self.classes_[0]!r}; "
                              "a linear classifier needs two classes or more")
         names = [str(name) for name in self.classes_]
@@ -143,7 +146,8 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
                 settings["n_folds"] = max(2, min(folds, len(known), max(fewest, 2)))
             self._train(Run.train_classifier, known, **settings)
         else:
-            self._train(Run.train, known, **self._settings(per_class=True))
+            head = "linear" if self.method == "both" else None
+            self._train(Run.train, known, **self._settings(per_class=True, head=head))
         self._order = np.array([self.run_.classes.index(name) for name in names])
         return self
 
@@ -167,10 +171,9 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
     def predict_log_proba(self, X):
         """[trees][classes], in the order of classes_."""
         check_is_fitted(self, "run_")
-        linear = self.run_.head is not None and self.method == "linear"
-        how = {} if linear else {"prior": self.prior, "structure": self.structure}
+        how = {} if self.method == "linear" else {"prior": self.prior, "structure": self.structure}
         found = self.run_.classify(self._forest(X), threads=_threads(self.n_jobs),
-                                   rule="head" if linear else "generative", **how)
+                                   rule=RULES[self.method], **how)
         return np.ascontiguousarray(found.log_posterior[:, self._order])
 
     def predict_proba(self, X):

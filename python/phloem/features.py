@@ -7,7 +7,7 @@ from ._structs import Options, fill, to_dict
 from ._tasks import Collector, Source, evaluation_dict
 from .errors import check, text_of
 from .forest import as_forest
-from .run import feature_text
+from .run import check_folds, feature_text
 
 
 class Features:
@@ -77,6 +77,7 @@ def cross_validate(trees, *, train=None, **options):
     forest = as_forest(trees)
     call = Call()
     how = fill(options, Options("evaluate"))
+    check_folds(options, forest)
     if train is not None:
         how.set("train", fill(train, Options("train")))
     call.connect(how)

@@ -372,7 +372,7 @@ class Forest:
 
     def __repr__(self):
         classes = len(self.classes)
-        of = f", {classes} classes" if classes else ""
+        of = f", {classes} {'class' if classes == 1 else 'classes'}" if classes else ""
         return (f"<Forest of {len(self):,} trees, {self.subtrees:,} distinct subtrees, "
                 f"{len(self.labels):,} labels{of}>")
 

@@ -50,6 +50,7 @@ class Run:
         forest = as_forest(trees)
         call, how, file = Call(), Options("train"), Options("file")
         fill(options, *((how,) if path is None else (how, file)))
+        check_folds(options, forest)
         made = ffi.new("phl_run **")
         with watch(progress) as step:
             call.connect(how, progress=step)
@@ -79,9 +80,7 @@ class Run:
         forest = as_forest(trees)
         call = Call()
         how = call.connect(fill(options, Options("classifier")))
-        if "fold" in options and options["fold"] is not None \
-                and len(options["fold"]) != len(forest):
-            raise ValueError(f"fold: found {len(options['fold'])} numbers for {len(forest)} trees")
+        check_folds(options, forest)
         made = ffi.new("phl_run **")
         status = call.run(lib.phl_train_classifier, forest._c, how.c, made)
         return cls._trained(call, status, made, forest._objects)
@@ -329,6 +328,13 @@ class Run:
         """One line a chain."""
         from .plots import trace
         return trace(self.model(class_name), quantity, axes)
+
+
+def check_folds(options, forest):
+    """The library takes one number for each tree."""
+    fold = options.get("fold")
+    if fold is not None and len(fold) != len(forest):
+        raise ValueError(f"fold: found {len(fold)} numbers for {len(forest)} trees")
 
 
 def _restore(content, objects):

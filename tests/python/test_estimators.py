@@ -21,7 +21,7 @@ QUICK = dict(states=3, iterations=12, chains=1)
 LINEAR = dict(c=30, groups="S+B+BG")
 
 
-@pytest.fixture(params=["linear", "generative"])
+@pytest.fixture(params=["linear", "generative", "both"])
 def classifier(request):
     more = LINEAR if request.param == "linear" else QUICK
     return TreeClassifier(method=request.param, **more)

@@ -203,6 +203,8 @@ def test_linear_classifier(symm):
     assert Run.train_classifier(symm, fold=fold, n_folds=3).head.summary["n_folds"] == 3
     with pytest.raises(ValueError, match="fold: found 2"):
         Run.train_classifier(symm, fold=[0, 1])
+    with pytest.raises(ValueError, match="fold: found 2"):
+        Run.train(symm, per_class=True, head="linear", fold=[0, 1], n_folds=2, **SHORT)
     with pytest.raises(ValueError, match="groups"):
         Run.train_classifier(symm, groups="S+X")
 
