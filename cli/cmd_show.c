@@ -61,6 +61,9 @@ static void print_run(const char *path, const phl_run *run)
                  run_class_names(run, names, sizeof names));
         terminal_fact("classes", text);
     }
+    if (phl_run_meta(run, "piece")) {
+        terminal_fact("piece", "of a training; 'phloem merge' puts the pieces together");
+    }
     terminal_fact("fingerprint", phl_run_meta(run, "fingerprint"));
     terminal_fact("seed", phl_run_meta(run, "seed"));
     terminal_fact("command", phl_run_meta(run, "command"));

@@ -154,6 +154,9 @@ static int run_train(const cli_arguments *parsed)
                                  ? (uint32_t)arguments_integer(parsed, "states")
                                  : usual;
         how.options.per_class = arguments_flag(parsed, "per-class");
+        code = training_choose_piece(parsed, &how.options);
+    }
+    if (code == EXIT_OK) {
         code = forest_read(parsed, &forest, NULL);
     }
     if (code == EXIT_OK) {
@@ -223,9 +226,9 @@ static const cli_option run_rows[] = {
              "5 folds at random"},
 };
 static const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
-static const option_group *const groups[] = {
-    &run_options,     &training_options, &gibbs_options,   &reading_options,
-    &reading_formats, &reading_caps,     &general_options, NULL};
+static const option_group *const groups[] = {&run_options,   &training_options, &gibbs_options,
+                                             &piece_options, &reading_options,  &reading_formats,
+                                             &reading_caps,  &general_options,  NULL};
 
 static const example examples[] = {
     {"one model of all trees", "phloem train train.trees -o trees.run"},

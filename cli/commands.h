@@ -10,6 +10,7 @@ extern const cli_command command_generate;
 extern const cli_command command_features;
 extern const cli_command command_train;
 extern const cli_command command_resume;
+extern const cli_command command_merge;
 extern const cli_command command_show;
 extern const cli_command command_diagnose;
 extern const cli_command command_score;

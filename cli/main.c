@@ -14,11 +14,23 @@
 #include <string.h>
 #include <unistd.h>
 
-const cli_command *const program_commands[] = {
-    &command_convert,  &command_stats,    &command_generate,  &command_features,
-    &command_train,    &command_resume,   &command_show,      &command_diagnose,
-    &command_score,    &command_decode,   &command_label,     &command_sample,
-    &command_classify, &command_evaluate, &command_reproduce, NULL};
+const cli_command *const program_commands[] = {&command_convert,
+                                               &command_stats,
+                                               &command_generate,
+                                               &command_features,
+                                               &command_train,
+                                               &command_resume,
+                                               &command_merge,
+                                               &command_show,
+                                               &command_diagnose,
+                                               &command_score,
+                                               &command_decode,
+                                               &command_label,
+                                               &command_sample,
+                                               &command_classify,
+                                               &command_evaluate,
+                                               &command_reproduce,
+                                               NULL};
 
 /* With a standard stream closed, the next file opened would take its number and be written into by
  * messages.  Put something there that fails cleanly. */

@@ -27,6 +27,12 @@ int run_check_trained(const cli_arguments *parsed, const phl_run *run)
                            "train'",
                            parsed->operands[0]);
     }
+    if (phl_run_meta(run, "piece")) {
+        return usage_error(parsed->command,
+                           "%s is a piece of a training; put the pieces together with 'phloem "
+                           "merge' first",
+                           parsed->operands[0]);
+    }
     for (size_t i = 0; i < phl_run_classes(run); i++) {
         if (phl_model_draws(phl_run_model(run, i)) == 0) {
             terminal_message("%s: training was interrupted before the model%s%s had an iteration; "
@@ -90,6 +96,8 @@ const char *run_stop_in_words(const phl_model *model)
         return is_grammar(model) ? "no gain on the trees held out" : "the limit of --iterations";
     case PHL_STOP_INTERRUPTED:
         return "an interruption";
+    case PHL_STOP_ELSEWHERE:
+        return "the end of this piece";
     }
     return "?";
 }

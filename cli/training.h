@@ -52,6 +52,11 @@ bool training_samples(const training *how);
  * Returns the exit code. */
 int training_classifier(const cli_arguments *parsed, const phl_forest *forest);
 
+/* Options that choose a piece of a training (training_piece.c); the choice is borrowed from the
+ * arguments.  Returns the exit code. */
+extern const option_group piece_options;
+int training_choose_piece(const cli_arguments *parsed, phl_train_options *options);
+
 /* Did a class or chain stop before its end? */
 bool training_interrupted(const phl_run *run);
 /* What came out, in a table, and where it is.  Returns the exit code. */

@@ -545,7 +545,8 @@ PHL_API phl_kind phl_kind_find(const char *name); /* 0 if there is none such */
 typedef enum phl_stop_reason {
     PHL_STOP_TOLERANCE = 1, /* EM: the gain fell below the tolerance */
     PHL_STOP_ITERATIONS,    /* all were done */
-    PHL_STOP_INTERRUPTED    /* or it is still running, or has not started */
+    PHL_STOP_INTERRUPTED,   /* or it is still running, or has not started */
+    PHL_STOP_ELSEWHERE      /* a piece of a training: its own part is done, the rest is not here */
 } phl_stop_reason;
 
 PHL_API const char *phl_stop_reason_name(phl_stop_reason reason); /* "tolerance", ... */
@@ -650,6 +651,13 @@ typedef struct phl_train_options {
     bool calibrate;       /* false: hold trees out to make class probabilities believable.  Always
                              done for the grammar, which holds trees out anyway, and with a head;
                              other models are trained once more without those trees */
+
+    /* A piece of the training; phl_merge puts the pieces together.  By its number, or by classes
+     * and chains; all zero: everything. */
+    size_t piece, pieces;             /* number from 1, and how many there are */
+    const char *const *piece_classes; /* [n_piece_classes] not for grammars */
+    size_t n_piece_classes;
+    size_t piece_first_chain, piece_last_chain; /* chains or restarts, from 1 */
 } phl_train_options;
 
 #define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))
@@ -714,6 +722,32 @@ PHL_API void phl_resume_options_init_sized(phl_resume_options *options, size_t s
  * checkpoint. */
 PHL_API phl_status phl_resume(const char *path, const phl_resume_options *options, phl_run **run,
                               phl_error *error);
+
+typedef struct phl_merge_options {
+    size_t size;              /* set by init */
+    bool replace;             /* an existing file */
+    bool partial;             /* pieces may be missing or unfinished; phl_resume trains the rest */
+    bool no_finish;           /* leave what needs all pieces to phl_resume */
+    const phl_forest *forest; /* the trees trained on; NULL: those in the pieces */
+    int threads;              /* 0: all cores */
+    phl_progress_fn progress;
+    phl_report_fn report;
+    phl_cancel_fn cancel;
+    void *context;
+    uint64_t memory_limit; /* as in phl_train_options: 0 */
+} phl_merge_options;
+
+#define phl_merge_options_init(options) phl_merge_options_init_sized((options), sizeof *(options))
+PHL_API void phl_merge_options_init_sized(phl_merge_options *options, size_t size);
+
+/* Put pieces of a training together, in any order, into a new run file: the run is, to the bit,
+ * that of one training of all tasks, but for the fact "command" and the seconds of traces.  Refused
+ * with a message that names the file, before anything is written: what is no piece, or a piece of
+ * another training (PHL_ERR_CHANGED); a task twice; without `partial` one that is missing or not
+ * finished (PHL_ERR_ARGUMENT). */
+PHL_API phl_status phl_merge(const char *const *paths, size_t n_paths,
+                             const phl_merge_options *options, const char *path, phl_run **run,
+                             phl_error *error);
 
 /* Write to a new file (an existing one only with `replace`), complete or not at all.  PHL_ERR_WRITE
  * when a training is at work on the existing one, or another program has it open with its log. */

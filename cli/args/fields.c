@@ -100,6 +100,12 @@ static const field fields[] = {
     {"train.fold", "folds-file"},
     {"train.n_folds", ""},
     {"train.calibrate", "calibrate"},
+    {"train.piece", "piece"},
+    {"train.pieces", "piece"},
+    {"train.piece_classes", "piece-classes"},
+    {"train.n_piece_classes", "piece-classes"},
+    {"train.piece_first_chain", "piece-chains"},
+    {"train.piece_last_chain", "piece-chains"},
     {"file.replace", "force"},
     {"file.no_embed", "no-embed"},
     {"file.checkpoint_seconds", "checkpoint"},
@@ -108,6 +114,12 @@ static const field fields[] = {
     {"resume.memory_limit", "memory-limit"},
     {"resume.forest", "data"},
     {"resume.checkpoint_seconds", "checkpoint"},
+    {"merge.replace", "force"},
+    {"merge.partial", "partial"},
+    {"merge.no_finish", "no-finish"},
+    {"merge.forest", "data"},
+    {"merge.threads", "threads"},
+    {"merge.memory_limit", "memory-limit"},
     {"classify.structure", "structure"},
     {"classify.prior", "class-prior"},
     {"classify.threads", "threads"},
@@ -160,7 +172,7 @@ static const field fields[] = {
 static const field calls[] = {
     {"phl_train", "`phloem train`"},   {"phl_train_classifier", "'phloem train --classifier'"},
     {"phl_resume", "'phloem resume'"}, {"phl_label", "'phloem label'"},
-    {"phl_run_json", "show --json"},
+    {"phl_merge", "'phloem merge'"},   {"phl_run_json", "show --json"},
 };
 
 static const field *find(const field *table, size_t n, const char *name)

@@ -132,6 +132,15 @@ size_t phl_alphabet_length(const phl_alphabet *alphabet, size_t number)
     return alphabet->entries[number].length;
 }
 
+bool phl_alphabet_equal(const phl_alphabet *a, const phl_alphabet *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        same = strcmp(phl_alphabet_name(a, i), phl_alphabet_name(b, i)) == 0;
+    }
+    return same;
+}
+
 void phl_alphabet_truncate(phl_alphabet *alphabet, size_t count)
 {
     while (alphabet->count > count) {

@@ -39,6 +39,9 @@ size_t phl_alphabet_length(const phl_alphabet *alphabet, size_t number);
 /* Forget the names added last, down to `count` of them. */
 void phl_alphabet_truncate(phl_alphabet *alphabet, size_t count);
 
+/* The same names with the same numbers? */
+bool phl_alphabet_equal(const phl_alphabet *a, const phl_alphabet *b);
+
 phl_status phl_alphabet_copy(const phl_alphabet *from, phl_alphabet *to, phl_error *error);
 
 #endif

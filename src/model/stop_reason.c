@@ -10,6 +10,7 @@ static const struct {
     {PHL_STOP_TOLERANCE, "tolerance"},
     {PHL_STOP_ITERATIONS, "iterations"},
     {PHL_STOP_INTERRUPTED, "interrupted"},
+    {PHL_STOP_ELSEWHERE, "elsewhere"},
 };
 
 const char *phl_stop_reason_name(phl_stop_reason reason)

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "store/checkpoint.h"
+#include "train/pieces.h"
 #include "train/train_config.h"
 #include "train/train_head.h"
 
@@ -88,15 +89,6 @@ static phl_status extend(struct resumption *r, size_t iterations, phl_error *err
     return status;
 }
 
-static bool same_names(const phl_alphabet *a, const phl_alphabet *b)
-{
-    bool same = a->count == b->count;
-    for (size_t i = 0; same && i < a->count; i++) {
-        same = strcmp(phl_alphabet_name(a, i), phl_alphabet_name(b, i)) == 0;
-    }
-    return same;
-}
-
 /* The trees to train on: the caller's if there are any, else the file's. */
 static phl_status find_forest(struct resumption *r, const phl_forest *given,
                               const phl_forest **forest, phl_error *error)
@@ -119,7 +111,7 @@ static phl_status find_forest(struct resumption *r, const phl_forest *given,
     status = phl_forest_fingerprint(*forest, true, found, error);
     if (status == PHL_OK && (expected == NULL || strcmp(expected, found) != 0 ||
                              (*forest)->max_slot != r->known->slots ||
-                             !same_names(&(*forest)->labels, &r->known->labels))) {
+                             !phl_alphabet_equal(&(*forest)->labels, &r->known->labels))) {
         status = raise_here(r, error, PHL_ERR_CHANGED,
                             "give the same files in the same order, with the same options for "
                             "reading",
@@ -283,11 +275,14 @@ static phl_status restore(phl_training *training, void *context, phl_error *erro
 {
     struct resumption *r = context;
     if (training->n_classes != r->known->n_models ||
-        !same_names(&training->run->classes, &r->known->classes)) {
+        !phl_alphabet_equal(&training->run->classes, &r->known->classes)) {
         return raise_here(r, error, PHL_ERR_CHANGED, NULL,
                           "the classes are not those that the run was trained on");
     }
-    phl_status status = restore_tasks(r, training, error);
+    phl_status status = phl_pieces_restore(training, phl_run_meta(r->known, PHL_KEY_PIECE), error);
+    if (status == PHL_OK) {
+        status = restore_tasks(r, training, error);
+    }
     if (status != PHL_OK) {
         return status;
     }

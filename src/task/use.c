@@ -32,7 +32,7 @@ phl_status phl_use_begin(phl_use *use, const phl_run *run, phl_source *source,
     use->count_unseen = report != NULL;
     phl_unseen_init(&use->unseen);
     use->ordinal = phl_alloc_zero(run->n_models, sizeof *use->ordinal, error);
-    phl_status status = use->ordinal == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    phl_status status = use->ordinal == NULL ? PHL_ERR_MEMORY : phl_use_check_whole(run, error);
     if (status == PHL_OK && class_name != NULL) {
         status = phl_use_find_class(run, class_name, &use->named, error);
     }
@@ -40,6 +40,15 @@ phl_status phl_use_begin(phl_use *use, const phl_run *run, phl_source *source,
         phl_source_begin(source);
     }
     return status;
+}
+
+phl_status phl_use_check_whole(const phl_run *run, phl_error *error)
+{
+    return phl_run_meta(run, "piece") == NULL
+               ? PHL_OK
+               : phl_raise(error, PHL_ERR_ARGUMENT,
+                           "put the pieces together with " PHL_CALL("phl_merge") " first",
+                           "the run is a piece of a training");
 }
 
 phl_status phl_use_check_kind(const phl_run *run, const char *task, phl_error *error)

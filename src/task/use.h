@@ -59,6 +59,9 @@ phl_status phl_use_count(const phl_use *use, phl_noted *noted, size_t tree, phl_
 phl_status phl_use_find_class(const phl_run *run, const char *name, size_t *model,
                               phl_error *error);
 
+/* Refuse a piece of a training, which predicts nothing by itself. */
+phl_status phl_use_check_whole(const phl_run *run, phl_error *error);
+
 /* Refuse what grammars cannot do. */
 phl_status phl_use_check_kind(const phl_run *run, const char *task, phl_error *error);
 

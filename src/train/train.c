@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "forest/forest_cut.h"
 #include "train/partition_json.h"
+#include "train/pieces.h"
 #include "train/train_config.h"
 #include "train/train_head.h"
 #include "train/train_options.h"
@@ -113,21 +114,19 @@ static phl_status run_tasks(phl_training *training, phl_error *error)
         return phl_train_grammar_run(training, error);
     }
     int threads = training->options.threads;
-    size_t n = training->n_classes * training->n_chains;
-    if (n == 1) { /* the threads work inside the one task */
-        training->inner_threads = threads;
-        return run_task(&training->tasks[0], error);
-    }
-    training->inner_threads = 1;
-    struct turn *turns = phl_alloc(n, sizeof *turns, error);
+    size_t n_tasks = training->n_classes * training->n_chains, n = 0;
+    struct turn *turns = phl_alloc(n_tasks, sizeof *turns, error);
     if (turns == NULL) {
         return PHL_ERR_MEMORY;
     }
-    for (size_t i = 0; i < n; i++) {
-        const phl_forest *forest = training->tasks[i].data->forest;
-        turns[i] = (struct turn){forest->n_subtrees + forest->n_links, &training->tasks[i]};
+    for (size_t i = 0; i < n_tasks; i++) {
+        if (!training->tasks[i].elsewhere) {
+            turns[n++] =
+                (struct turn){phl_train_task_cost(&training->tasks[i]), &training->tasks[i]};
+        }
     }
-    if (phl_parallel_threads(threads) > 1) {
+    training->inner_threads = n == 1 ? threads : 1; /* of one task: inside it */
+    if (n > 1 && phl_parallel_threads(threads) > 1) {
         qsort(turns, n, sizeof *turns, compare_turns);
     }
     phl_status status = phl_parallel_chunks(n, 1, threads, run_chunk, turns, NULL, NULL, error);
@@ -237,10 +236,14 @@ static phl_status collect_class(phl_training *training, size_t number, phl_error
               training->options.kind != PHL_GRAMMAR; /* which keeps every start */
     phl_train_task *best = em ? best_restart(tasks, training->n_chains) : NULL;
     phl_status status = PHL_OK;
-    bool all_done = true;
+    bool all_done = true, elsewhere = false;
     model->stop_reason = PHL_STOP_ITERATIONS;
     for (size_t t = 0; status == PHL_OK && t < training->n_chains; t++) {
         phl_train_task *task = &tasks[t];
+        if (task->elsewhere) {
+            elsewhere = true;
+            continue;
+        }
         for (size_t i = 0; status == PHL_OK && i < task->n_trace; i++) {
             status = phl_run_add_trace(training->run, &task->trace[i], error);
         }
@@ -260,6 +263,8 @@ static phl_status collect_class(phl_training *training, size_t number, phl_error
     }
     if (!all_done) {
         model->stop_reason = PHL_STOP_INTERRUPTED;
+    } else if (elsewhere) {
+        model->stop_reason = PHL_STOP_ELSEWHERE;
     }
     return status;
 }
@@ -354,6 +359,9 @@ static phl_status prepare(phl_training *training, phl_error *error)
     }
     status = prepare_classes(training, error);
     if (status == PHL_OK) {
+        status = phl_pieces_choose(training, error);
+    }
+    if (status == PHL_OK) {
         status = add_meta(training, error);
     }
     return status == PHL_OK && options->fold != NULL
@@ -426,7 +434,7 @@ static phl_status run_training(phl_training *training,
     (void)clock_gettime(CLOCK_MONOTONIC, &training->began);
     (void)pthread_mutex_init(&training->lock, NULL);
     phl_status status = learn(training, &axes, error);
-    if (status == PHL_OK && last != NULL) {
+    if (status == PHL_OK && last != NULL && !training->in_pieces) { /* which needs all tasks */
         status = last(training, error);
     }
     release(training);

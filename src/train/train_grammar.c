@@ -191,6 +191,9 @@ static phl_status run_chunk(size_t chunk, size_t begin, size_t end, int worker, 
     for (size_t i = begin; status == PHL_OK && i < end; i++) {
         struct start start = *every;
         start.number = i;
+        if (task_of(&start, 0)->elsewhere) {
+            continue;
+        }
         status = run_start(&start, error);
         if (status == PHL_ERR_CANCELLED) { /* what others reached is good */
             status = PHL_OK;

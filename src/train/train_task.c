@@ -13,6 +13,12 @@ double phl_train_task_seconds(const phl_train_task *task)
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
 
+size_t phl_train_task_cost(const phl_train_task *task)
+{
+    const phl_forest *forest = task->data->forest;
+    return forest->n_subtrees + forest->n_links;
+}
+
 bool phl_train_task_due(const phl_train_task *task, bool last)
 {
     const phl_keeper *keeper = task->training->keeper;

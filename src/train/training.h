@@ -78,6 +78,7 @@ typedef struct phl_training {
     pthread_mutex_t lock; /* one callback at a time */
     bool cancelled;       /* under the lock */
     bool limited;         /* the memory limit is the caller's */
+    bool in_pieces;       /* some tasks are done elsewhere */
 } phl_training;
 
 /* One chain or restart, and what came out of it. */
@@ -85,6 +86,7 @@ typedef struct phl_train_task {
     phl_training *training;
     phl_class_data *data;
     size_t class_index, chain;
+    bool elsewhere; /* not a task of this piece (pieces.h) */
     phl_draw *draws;
     size_t n_draws, draw_capacity;
     phl_trace_row *trace; /* grows under the lock: tasks of the same class look at it there */
@@ -102,6 +104,9 @@ static inline uint64_t phl_train_task_stream(const phl_train_task *task)
 {
     return (uint64_t)task->class_index << 32 | task->chain;
 }
+
+/* What a task costs, more or less, in no unit. */
+size_t phl_train_task_cost(const phl_train_task *task);
 
 /* Add a row to the trace (class and chain are filled in), report progress, ask whether to go on.
  * The schedule tells which rows count for R-hat (NULL: none, this is EM); `limit` is the last

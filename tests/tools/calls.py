@@ -33,7 +33,9 @@ NO_FAILING_ALLOCATION = {
 LENGTH = "the length of an array that the caller gives"
 NO_LIMIT = {
     "phl_read_options.n_only_classes": LENGTH,
+    "phl_read_options.n_html_skip": LENGTH,
     "phl_train_options.n_sizes": LENGTH,
+    "phl_train_options.n_piece_classes": LENGTH,
     "phl_evaluate_options.n_states": LENGTH,
 }
 NUMBERS = r"(?:size_t|u?int(?:8|16|32|64)_t|int|unsigned|double|float)"

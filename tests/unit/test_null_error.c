@@ -94,6 +94,7 @@ static void test_training(void **state)
     refused(phl_train(forest, &options, &made, NULL));
     refused(phl_train_file(forest, &options, NULL, in_folder("a.run"), &made, NULL));
     refused(phl_resume(in_folder("missing.run"), NULL, &made, NULL));
+    refused(phl_merge(NULL, 0, NULL, in_folder("a.run"), &made, NULL));
     refused(phl_run_open(in_folder("missing.run"), &made, NULL));
     refused(phl_run_save(run, in_folder("no/such/folder.run"), false, NULL));
 }

@@ -319,6 +319,50 @@ static phl_status do_resume(const struct field *field, number value, phl_error *
     return status;
 }
 
+static phl_status do_piece(const struct field *field, number value, phl_error *failure)
+{
+    phl_train_options options;
+    phl_run *made = NULL;
+    phl_train_options_init(&options);
+    options.kind = PHL_SP;
+    options.iterations = 2;
+    options.restarts = 2;
+    options.piece = options.pieces = 1;
+    put(&options, field, value);
+    phl_status status = phl_train(forest, &options, &made, failure);
+    if (status == PHL_OK) {
+        check_run(made);
+    }
+    phl_run_free(made);
+    return status;
+}
+
+static phl_status do_merge(const struct field *field, number value, phl_error *failure)
+{
+    phl_train_options options;
+    phl_merge_options merging;
+    phl_run *made = NULL, *merged = NULL;
+    char piece[200], whole[200];
+    const char *const pieces[] = {piece};
+    empty_folder();
+    snprintf(piece, sizeof piece, "%s", in_folder("a.run"));
+    snprintf(whole, sizeof whole, "%s", in_folder("b.run"));
+    phl_train_options_init(&options);
+    options.kind = PHL_SP;
+    options.iterations = 2;
+    options.piece = options.pieces = 1;
+    must(phl_train_file(forest, &options, NULL, piece, &made, error));
+    phl_run_free(made);
+    phl_merge_options_init(&merging);
+    put(&merging, field, value);
+    phl_status status = phl_merge(pieces, 1, &merging, whole, &merged, failure);
+    if (status == PHL_OK) {
+        check_run(merged);
+    }
+    phl_run_free(merged);
+    return status;
+}
+
 static void test_training(void **state)
 {
     (void)state;
@@ -341,6 +385,13 @@ static void test_training(void **state)
     static const struct field more[] = {
         FIELD(phl_resume_options, threads), FIELD(phl_resume_options, iterations),
         FIELD(phl_resume_options, memory_limit), FIELD(phl_resume_options, checkpoint_seconds)};
+    static const struct field pieces[] = {
+        FIELD(phl_train_options, piece), FIELD(phl_train_options, pieces),
+        FIELD(phl_train_options, piece_first_chain), FIELD(phl_train_options, piece_last_chain)};
+    static const struct field merging[] = {FIELD(phl_merge_options, threads),
+                                           FIELD(phl_merge_options, memory_limit)};
+    TRY(do_piece, pieces);
+    TRY(do_merge, merging);
     TRY(do_train_em, common);
     TRY(do_train_full, common);
     TRY(do_train_gibbs, common);

@@ -2,6 +2,7 @@
  * (failing.h): no crash, no leak, and what is in the file can be resumed to the same run.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -132,9 +133,60 @@ static void test_failures(void **state)
     phl_forest_free(forest);
 }
 
+/* Two pieces put together: the file is not there, or is the whole run, perhaps once resumed. */
+static void test_merging(void **state)
+{
+    (void)state;
+    phl_forest *forest = symm_forest(SEED, 2);
+    phl_train_options options = options_of(true);
+    phl_run *expected = NULL;
+    char names[2][200];
+    const char *const pieces[] = {names[0], names[1]}, *path = in_folder("whole.run");
+    char whole[200];
+    snprintf(whole, sizeof whole, "%s", path);
+    must(phl_train(forest, &options, &expected, error));
+    forget_seconds(expected);
+    options.pieces = 2;
+    for (options.piece = 1; options.piece <= 2; options.piece++) {
+        phl_run *run = NULL;
+        char *name = names[options.piece - 1];
+        snprintf(name, sizeof names[0], "%s", in_folder(options.piece == 1 ? "1.run" : "2.run"));
+        must(phl_train_file(forest, &options, NULL, name, &run, error));
+        phl_run_free(run);
+    }
+    bool happened = true;
+    long tries = 0, done = 0;
+    for (long at = 1; happened; at += 1 + at / 16, tries++) {
+        phl_run *run = NULL;
+        phl_error error = {0};
+        phl_merge_options merging;
+        phl_merge_options_init(&merging);
+        merging.threads = 1;
+        (void)unlink(whole);
+        long before = failing_live();
+        failing_start(ALLOCATE, at, false, ENOMEM);
+        phl_status status = phl_merge(pieces, 2, &merging, whole, &run, &error);
+        happened = failing_stop();
+        phl_run_free(run);
+        if (status != PHL_OK && (!happened || status != PHL_ERR_MEMORY)) {
+            failing_complain("merge", "not PHL_ERR_MEMORY", &error);
+        }
+        assert_int_equal(failing_live(), before);
+        if (access(whole, F_OK) == 0) {
+            check_file(whole, expected, at);
+            done++;
+        }
+    }
+    print_message("merged: %ld failures, %ld files\n", tries - 1, done);
+    assert_true(done > 0);
+    phl_run_free(expected);
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     failing_sqlite();
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_failures, start_empty)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_failures, start_empty),
+                                       cmocka_unit_test_setup(test_merging, start_empty)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
