@@ -28,6 +28,7 @@ MODELS = {
                                   "--sampler", "paper"],
     "sp": ["--model", "sp", "--states", "3", "--restarts", "3"],
     "grammar": ["--model", "grammar", "--restarts", "3"],
+    "sp with a linear head": ["--model", "sp", "--states", "3", "--restarts", "3", "--head", "linear"],
 }
 FACTS = "SELECT key, value FROM meta WHERE key != 'command' ORDER BY key"
 

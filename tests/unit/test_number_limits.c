@@ -367,9 +367,10 @@ static void test_training(void **state)
 {
     (void)state;
     static const struct field common[] = {
-        FIELD(phl_train_options, states),       FIELD(phl_train_options, seed),
-        FIELD(phl_train_options, threads),      FIELD(phl_train_options, iterations),
-        FIELD(phl_train_options, memory_limit), FIELD(phl_train_options, gamma)};
+        FIELD(phl_train_options, states),     FIELD(phl_train_options, n_folds),
+        FIELD(phl_train_options, seed),       FIELD(phl_train_options, threads),
+        FIELD(phl_train_options, iterations), FIELD(phl_train_options, memory_limit),
+        FIELD(phl_train_options, gamma)};
     static const struct field em[] = {FIELD(phl_train_options, restarts),
                                       FIELD(phl_train_options, tolerance),
                                       FIELD(phl_train_options, smoothing)};
