@@ -39,6 +39,7 @@ static phl_gibbs_options chain_options(const struct settings *settings, uint64_t
 {
     phl_train_options defaults;
     phl_train_options_init(&defaults);
+    defaults.kind = PHL_TF;
     phl_train_options_resolve(&defaults);
     phl_gibbs_options options = {
         .alpha = defaults.alpha,

@@ -31,7 +31,7 @@ def iteration_seconds(path):
 def training(bench, path):
     run = bench.path("ten.run")
     read = measure.Cost([bench.helper("read_forest"), path])
-    cost = measure.Cost([bench.phloem, "train", path, "-o", run, "--per-class", "--states", 10, "--chains", 1,
+    cost = measure.Cost([bench.phloem, "train", path, "-o", run, "--model", "tf", "--per-class", "--states", 10, "--chains", 1,
                          "--iterations", 6, "--threads", 1, "--quiet", "--no-embed"])
     seconds = iteration_seconds(run)
     bench.ratio("train, C=10: an iteration / reading", seconds, read.seconds)

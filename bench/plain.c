@@ -300,6 +300,7 @@ int main(int argc, char **argv)
 {
     plain_run run = {0};
     phl_train_options_init(&run.options);
+    run.options.kind = PHL_TF;
     run.options.chains = 1;
     run.options.per_class = true;
     if (!read_arguments(&run, argc, argv)) {

@@ -42,6 +42,7 @@ static phl_status train(const phl_forest *forest, const struct settings *setting
 {
     phl_train_options options;
     phl_train_options_init(&options);
+    options.kind = PHL_TF;
     options.states = (uint32_t)settings->states;
     options.iterations = (size_t)settings->iterations;
     options.chains = (size_t)settings->chains;

@@ -18,11 +18,11 @@ static const cli_option training_rows[] = {
      .letter = 'm',
      .type = OPTION_CHOICE,
      .argument = "MODEL",
-     .choices = "tf|sp|full|td|grammar",
-     .fallback = "tf",
-     .help = "tf: factorised, bottom-up, learns which child positions matter; sp: switching "
-             "parent, bottom-up; full: a table over all joint states of the children; td: "
-             "top-down; grammar: labels and shape together, by rules between annotated labels"},
+     .choices = "grammar|tf|sp|full|td",
+     .fallback = "grammar",
+     .help = "grammar: labels and shape together, by rules between annotated labels; tf: "
+             "factorised, bottom-up, learns which child positions matter; sp: switching parent, "
+             "bottom-up; full: a table over all joint states of the children; td: top-down"},
     {.name = "learner",
      .type = OPTION_CHOICE,
      .argument = "LEARNER",
@@ -116,12 +116,48 @@ static char *read_text(const char *path)
     return text;
 }
 
+/* Options that some models have, or that mean something else in each: they need --model. */
+static int check_model_given(const cli_arguments *parsed)
+{
+    static const struct {
+        const char *name, *models;
+    } some[] = {
+        {"states", "is the number of hidden states of tf, sp, full and td, and the greatest number "
+                   "of annotations per label of grammar: say which with --model"},
+        {"learner", "is for --model tf, which has two"},
+        {"partition", "is for --model tf"},
+        {"tolerance", "is for --model sp, full and td, and for tf with --partition"},
+        {"smoothing", "is for --model sp, full and td, and for tf with --partition"},
+    };
+    if (arguments_given(parsed, "model")) {
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        if (arguments_given(parsed, some[i].name)) {
+            return usage_error(parsed->command, "option --%s %s", some[i].name, some[i].models);
+        }
+    }
+    for (size_t i = 0; i < gibbs_options.n; i++) {
+        const char *name = gibbs_options.options[i].name;
+        if (arguments_given(parsed, name)) {
+            return usage_error(parsed->command,
+                               "option --%s is for --model tf; without --model it is grammar",
+                               name);
+        }
+    }
+    return EXIT_OK;
+}
+
 int training_begin(const cli_arguments *parsed, void *context, training *how)
 {
     phl_train_options *o = &how->options;
     const char *partition = arguments_path(parsed, "partition");
     *how = (training){0};
     phl_train_options_init(o);
+    int missing = check_model_given(parsed);
+    if (missing != EXIT_OK) {
+        return missing;
+    }
     o->kind = phl_kind_find(arguments_choice(parsed, "model"));
     if (o->kind != PHL_TF && partition) {
         return usage_error(parsed->command, "option --partition is for --model tf, not for %s",

@@ -22,7 +22,7 @@ extern const option_group gibbs_options;    /* --warmup, --chains ... (training_
     }
 
 /* What training_choose_head does, in words. */
-#define TRAINING_HEAD_DEFAULT "none"
+#define TRAINING_HEAD_DEFAULT "linear in train without --model, else none"
 
 typedef struct training {
     phl_train_options options; /* states and per_class are the command's to set */

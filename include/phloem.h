@@ -604,13 +604,13 @@ typedef enum phl_head_kind {
 
 typedef struct phl_train_options {
     size_t size;   /* set by init */
-    phl_kind kind; /* PHL_TF */
+    phl_kind kind; /* PHL_GRAMMAR */
     phl_learner learner;
-    uint32_t states;          /* C: 10 */
+    uint32_t states;          /* C: 10; the grammar: annotations of a label at most, 16 */
     bool per_class;           /* one model per class; every tree must have a class */
     uint64_t seed;            /* 42 */
     int threads;              /* 0: all cores */
-    size_t iterations;        /* PHL_DEFAULT: EM 100, Gibbs 200 with the warm-up */
+    size_t iterations;        /* PHL_DEFAULT: EM 100, Gibbs 200 with the warm-up, grammar 15 */
     const char *partition;    /* tf: JSON text [{"slot":1,"blocks":[...]}], as in show --json */
     uint64_t memory_limit;    /* bytes of the tables of all draws, chains and classes together; 0:
                                  half of the machine's memory, and a slot number far beyond the
@@ -618,7 +618,7 @@ typedef struct phl_train_options {
     const char *command_line; /* stored in the run; may be NULL */
 
     /* EM */
-    size_t restarts;  /* 1; the best objective is kept */
+    size_t restarts;  /* 1; the best objective is kept; grammar 4, all are kept */
     double tolerance; /* 1e-6: stop when the objective gains relatively less; 0: never */
     double smoothing; /* 0.01: s of the Dir(1 + s) prior on every table */
 

@@ -10,7 +10,7 @@
 
 static const phl_train_options defaults = {
     .size = sizeof(phl_train_options),
-    .kind = PHL_TF,
+    .kind = PHL_GRAMMAR,
     .states = (uint32_t)PHL_DEFAULT,
     .seed = 42,
     .iterations = PHL_DEFAULT,

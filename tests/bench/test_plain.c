@@ -139,6 +139,7 @@ static void pair_make(pair *both, const phl_forest *forest, uint32_t states)
     both->forest = forest;
     both->labels = (uint32_t)phl_forest_labels(forest);
     phl_train_options_init(&both->options);
+    both->options.kind = PHL_TF;
     both->options.states = states;
     both->options.slots_max = 2; /* of three: the confine is met */
     both->options.core_max = 8;

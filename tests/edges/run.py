@@ -402,7 +402,7 @@ def outputs(edges):
         edges.report(code == 4 and "No space left" in err, "stats on a full disk", code, err)
         run = edges.path("small.run")
         few = edges.put("few.trees", b"(a (b) (c))\n(a (b))\n")
-        edges.run("train", few, "--states", "2", "-i", "4", "-o", run, "--quiet")
+        edges.run("train", "--model", "tf", few, "--states", "2", "-i", "4", "-o", run, "--quiet")
         code, out, _ = edges.run("diagnose", run)
         edges.report(code == 1 and out, "a diagnosis of trouble", code)
         code, _, err = edges.run("diagnose", run, stdout=full)

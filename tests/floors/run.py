@@ -42,7 +42,7 @@ def main():
             def run(*command):
                 return subprocess.run([phloem, *command], cwd=folder, capture_output=True, text=True)
 
-            done = run("train", train, "-o", "x.run", "--quiet", *options)
+            done = run("train", "--model", "tf", train, "-o", "x.run", "--quiet", *options)
             if done.returncode == 0:
                 more = ["--hide", "all"] if use == "label" else []
                 done = run(use, "x.run", test, *more)

@@ -281,7 +281,7 @@ def make_seeds(phloem, folder):
     for name, options in kinds.items():
         seeds[name] = os.path.join(folder, f"{name}.run")
         subprocess.run([phloem, "train", os.path.join(old, "train.trees"), "-o", seeds[name],
-                        "--quiet", "--states", "3", "--iterations", "8", *options], check=True)
+                        "--model", "tf", "--quiet", "--states", "3", "--iterations", "8", *options], check=True)
     for name in ("tf", "per-class", "td"):
         seeds[f"old-{name}"] = os.path.join(old, f"{name}.run")
     return seeds

@@ -146,7 +146,7 @@ def make_runs():
         "grammar": ["--model", "grammar", "--restarts", "2", "--per-class"],
     }
     for name, options in means.items():
-        subprocess.run([PHLOEM, "train", "train.trees", "-o", f"{name}.run", "--quiet", "--states",
+        subprocess.run([PHLOEM, "train", "--model", "tf", "train.trees", "-o", f"{name}.run", "--quiet", "--states",
                         "3", "--iterations", "8", "--seed", "5", *options], check=True)
 
 
@@ -437,7 +437,7 @@ def tree_cases():
     def refused(name, text, options, expected):
         with open("few.jsonl", "w", encoding="utf-8") as file:
             file.write(text)
-        answer = Answer(["train", "few.jsonl", "-o", "few.run", "--quiet", *options])
+        answer = Answer(["train", "--model", "tf", "few.jsonl", "-o", "few.run", "--quiet", *options])
         REPORT.line(answer.trouble() is None and answer.code == 3 and expected in answer.error and
                     not os.path.exists("few.run"), name, answer.trouble(), answer.error)
     slot = '{"label":["a","b"],"parent":[-1,0],"slot":[1,10000000]}\n'

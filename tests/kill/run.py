@@ -313,7 +313,7 @@ def main():
         if inex_kills:
             inex = harness.data_sets.path("inex05/train.elastic.tree")
             if os.path.exists(inex):
-                test_kills("INEX05", [inex], ["--per-class", "--states", "4", "--chains", "1",
+                test_kills("INEX05", [inex], ["--model", "tf", "--per-class", "--states", "4", "--chains", "1",
                                               "--iterations", "60", "--keep", "3"],
                            inex_kills, folder, chance)
             else:

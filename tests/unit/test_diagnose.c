@@ -22,6 +22,7 @@ static phl_train_options sampled(size_t iterations, size_t warmup, bool soft)
 {
     phl_train_options options;
     phl_train_options_init(&options);
+    options.kind = PHL_TF;
     options.learner = PHL_LEARNER_GIBBS;
     options.iterations = iterations;
     options.warmup = warmup;

@@ -43,6 +43,7 @@ static phl_train_options chain_options(size_t chains, struct watcher *watcher)
 {
     phl_train_options options;
     phl_train_options_init(&options);
+    options.kind = PHL_TF;
     options.states = 3;
     options.iterations = 60;
     options.warmup = 20;

@@ -161,6 +161,7 @@ static void test_trained(void **state)
     phl_train_options options;
     phl_run *run = NULL;
     phl_train_options_init(&options);
+    options.kind = PHL_TF;
     options.states = 2;
     options.iterations = 6;
     options.chains = 2;
