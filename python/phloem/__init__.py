@@ -1,7 +1,7 @@
 """Phloem learns from trees: classify them, fill in labels, find odd ones.
 
     forest = phloem.Forest.read("documents.trees")
-    run = phloem.Run.train(forest, states=6)
+    run = phloem.Run.train(forest)
     run.score(forest)
 
 The estimators TreeClassifier, TreeLabeler, TreeDensity and TreeFeatures follow scikit-learn.

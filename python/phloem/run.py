@@ -22,7 +22,7 @@ TENSOR_TYPES = {lib.PHL_UINT8: "u1", lib.PHL_INT32: "i4", lib.PHL_UINT32: "u4",
 class Run:
     """A trained model, or one for each class.
 
-    Run.train(trees, states=6) trains in memory, Run.train(trees, "my.run") into a file that always
+    Run.train(trees) trains in memory, Run.train(trees, "my.run") into a file that always
     holds the state so far; Run.open and Run.resume take it up again.  Options are the members of
     the library's structs (phl_train_options and so on), as keywords.
     """

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 import phloem
 from phloem import Forest, TreeClassifier, TreeDensity, TreeFeatures, TreeLabeler
 
-QUICK = dict(states=3, iterations=12, chains=1)
+QUICK = dict(model="tf", states=3, iterations=12, chains=1)
 LINEAR = dict(c=30, groups="S+B+BG")
 
 
@@ -229,7 +229,7 @@ def test_control_c_leaves_an_estimator(symm):
     import os
     import signal
     import threading
-    est = TreeClassifier(method="generative", states=4, iterations=10_000_000)
+    est = TreeClassifier(method="generative", model="tf", states=4, iterations=10_000_000)
     threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(phloem.Interrupted):
         est.fit(symm, symm.y)

@@ -13,7 +13,7 @@ import pytest
 import phloem
 from phloem import Forest, Run
 
-SHORT = dict(states=4, iterations=30, chains=2, keep=5)
+SHORT = dict(kind="tf", states=4, iterations=30, chains=2, keep=5)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_label(run, symm):
 
 def test_labels_that_are_objects():
     trees = [((1, "x"), (2,), (3,)), ((1, "x"), (3,), (3,))] * 5
-    run = Run.train(trees, states=2, iterations=20, chains=1)
+    run = Run.train(trees, kind="tf", states=2, iterations=20, chains=1)
     assert set(run.labels) == {(1, "x"), 2, 3}
     filled = run.label([((1, "x"), (None,), (3,))]).forest.to_nested()[0]
     assert filled[1][0] in {(1, "x"), 2, 3}
@@ -238,7 +238,7 @@ def test_progress(symm, capsys):
     with pytest.raises(RuntimeError, match="enough"):
         def stop(_):
             raise RuntimeError("enough")
-        Run.train(symm, progress=stop, states=4, iterations=100_000)
+        Run.train(symm, progress=stop, kind="tf", states=4, iterations=100_000)
 
 
 def test_progress_without_tqdm(symm, monkeypatch, capsys):
@@ -255,7 +255,7 @@ def test_control_c_leaves_a_run(symm):
     interrupt_after(0.3)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt) as caught:
-        Run.train(symm, states=5, iterations=10_000_000)
+        Run.train(symm, kind="tf", states=5, iterations=10_000_000)
     assert time.monotonic() - began < 5
     run = caught.value.run
     assert isinstance(caught.value, phloem.Interrupted) and run.interrupted
@@ -265,17 +265,17 @@ def test_control_c_leaves_a_run(symm):
 def test_control_c_leaves_a_file(symm, tmp_path):
     interrupt_after(0.3)
     with pytest.raises(phloem.Interrupted):
-        Run.train(symm, tmp_path / "a.run", states=3, iterations=3000, chains=1)
+        Run.train(symm, tmp_path / "a.run", kind="tf", states=3, iterations=3000, chains=1)
     assert Run.open(tmp_path / "a.run").interrupted
     done = Run.resume(tmp_path / "a.run")
-    straight = Run.train(symm, states=3, iterations=3000, chains=1)
+    straight = Run.train(symm, kind="tf", states=3, iterations=3000, chains=1)
     assert not done.interrupted
     assert np.array_equal(done.draws[-1]["core"], straight.draws[-1]["core"])
 
 
 def test_control_c_in_other_calls(tmp_path):
     trees = Forest.generate_documents(trees_per_class=3000)
-    run = Run.train(trees[::40], states=20, iterations=20)
+    run = Run.train(trees[::40], kind="tf", states=20, iterations=20)
     interrupt_after(0.05)
     with pytest.raises(KeyboardInterrupt):
         for _ in range(100):
@@ -295,7 +295,7 @@ def test_the_lock_is_released(symm):
     thread.start()
     began = time.monotonic()
     try:
-        Run.train(symm, states=8, iterations=400, threads=1)
+        Run.train(symm, kind="tf", states=8, iterations=400, threads=1)
     finally:
         elapsed = time.monotonic() - began
         over.set()
