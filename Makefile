@@ -12,7 +12,7 @@ PLACES := -Dprefix=$(PREFIX) -Dlibdir=lib
 # $(call configure,FOLDER,OPTIONS): a meson build folder, made once.
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2)
 
-.PHONY: all help demo test test-long bench bench-compare lint install clean
+.PHONY: all help demo test test-long bench bench-compare lint install dist clean
 all:
 	@tools/setup build
 	@$(call configure,$(BUILD),$(PLACES))
@@ -27,10 +27,14 @@ help:
 	@echo "make bench-compare OLD.json   bench/results.json against older results: what became worse"
 	@echo "make lint       formatting, warnings, layers and house rules"
 	@echo "make install    into PREFIX ($(PREFIX)); DESTDIR is honoured"
+	@echo "make dist       phloem-VERSION.tar.gz of the last commit"
 	@echo "make clean      remove the build folders and demo/"
 	@echo "BUILD=folder chooses another build folder."
 
-demo: all
+demo:
+	@tools/setup build
+	@$(call configure,$(BUILD),$(PLACES))
+	@ninja -C $(BUILD) cli/phloem
 	@tools/demo $(BUILD)
 
 test:
@@ -76,6 +80,14 @@ install: all
 	@meson configure $(BUILD) $(PLACES)
 	@meson install -C $(BUILD)
 	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
+	@case "$(PREFIX)" in /usr|/usr/local) ;; *) \
+	    echo "to compile programs with it:  export PKG_CONFIG_PATH=$(PREFIX)/lib/pkgconfig";; esac
+
+# A tarball of what git knows, which builds without git.
+dist:
+	@version=$$(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build); \
+	git archive --format=tar --prefix=phloem-$$version/ HEAD | gzip -9n > phloem-$$version.tar.gz && \
+	echo "phloem-$$version.tar.gz"
 
 clean:
 	rm -rf $(BUILD) $(SANITIZED) $(BUILD)-gcc $(BUILD)-clang $(BUILD)-fuzz $(COVERED) $(THREADS) demo

@@ -84,7 +84,7 @@ static const cli_command *find_command(int n_words, char *const *words, int *use
 
 static int print_version(void)
 {
-    printf("phloem %s\n", phl_version());
+    printf("phloem %s\n%s\n", PHL_VERSION, phl_version_details());
     return EXIT_OK;
 }
 

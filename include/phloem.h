@@ -50,6 +50,8 @@ extern "C" {
 
 /* Version of the library, "major.minor.patch". */
 PHL_API const char *phl_version(void);
+/* The library, what it can do and what compiled it, in words for people: three lines. */
+PHL_API const char *phl_version_details(void);
 
 /* ---------------------------------------------------------------------------------------------
  * 1. Errors

@@ -12,6 +12,21 @@ const char *phl_version(void)
     return PHL_VERSION;
 }
 
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "a C11 compiler"
+#endif
+
+const char *phl_version_details(void)
+{
+    return "library   libphloem " PHL_VERSION "\n"
+           "features  XML (expat), HTML (gumbo), gzip (zlib), zstd, run files (SQLite)\n"
+           "compiler  " COMPILER;
+}
+
 phl_group phl_status_group(phl_status status)
 {
     switch (-(int)status / 100) {

@@ -569,7 +569,9 @@ static void pass_comment(html_scan *scan)
     size_t left = (size_t)(scan->end - scan->at);
     if (left >= 4 && memcmp(scan->at, "<!--", 4) == 0) {
         const char *end = find_text(scan->at + 2, scan->end, "-->", 3);
-        const char *other = find_text(scan->at + 4, end != NULL ? end : scan->end, "--!>", 4);
+        const char *within = end != NULL ? end : scan->end;
+        const char *other =
+            within > scan->at + 4 ? find_text(scan->at + 4, within, "--!>", 4) : NULL;
         scan->at = other != NULL ? other + 4 : end != NULL ? end + 3 : scan->end;
         return;
     }

@@ -34,6 +34,7 @@ LENGTH = "the length of an array that the caller gives"
 NO_LIMIT = {
     "phl_read_options.n_only_classes": LENGTH,
     "phl_read_options.n_html_skip": LENGTH,
+    "phl_read_options.n_endings": LENGTH,
     "phl_train_options.n_sizes": LENGTH,
     "phl_train_options.n_piece_classes": LENGTH,
     "phl_evaluate_options.n_states": LENGTH,

@@ -16,6 +16,8 @@ static void test_elements(void **state)
     check_trees(&options, "", "");
     check_trees(&options, "\xef\xbb\xbf", ""); /* nothing but a byte order mark */
     check_trees(&options, "\xfe\xff", "");
+    check_trees(&options, "<!--><p><!---><i><!-- a --!><b><!--",
+                "(html (head) (body (p (i (b)))))\n");
     check_trees(&options, "x", "(html (head) (body))\n");
     check_trees(&options, "<title>t</title><p>one<p>two<b>three",
                 "(html (head (title)) (body (p) (p (b))))\n");

@@ -144,12 +144,13 @@ static void test_forests(void **state)
 {
     (void)state;
     static const struct field reading[] = {
-        FIELD(phl_read_options, limit),          FIELD(phl_read_options, block_trees),
-        FIELD(phl_read_options, block_size),     FIELD(phl_read_options, max_nodes),
-        FIELD(phl_read_options, max_children),   FIELD(phl_read_options, max_depth),
-        FIELD(phl_read_options, max_attributes), FIELD(phl_read_options, max_name),
-        FIELD(phl_read_options, max_token),      FIELD(phl_read_options, max_ratio),
-        FIELD(phl_read_options, block_trees),    FIELD(phl_read_options, block_size)};
+        FIELD(phl_read_options, class_level), FIELD(phl_read_options, limit),
+        FIELD(phl_read_options, block_trees), FIELD(phl_read_options, block_size),
+        FIELD(phl_read_options, max_nodes),   FIELD(phl_read_options, max_children),
+        FIELD(phl_read_options, max_depth),   FIELD(phl_read_options, max_attributes),
+        FIELD(phl_read_options, max_name),    FIELD(phl_read_options, max_token),
+        FIELD(phl_read_options, max_ratio),   FIELD(phl_read_options, block_trees),
+        FIELD(phl_read_options, block_size)};
     static const struct field symm[] = {FIELD(phl_symm_options, seed),
                                         FIELD(phl_symm_options, trees_per_class)};
     static const struct field documents[] = {
