@@ -251,7 +251,7 @@ static int run_label_command(const cli_arguments *parsed)
         code = arguments_seed(parsed, &l.options.seed);
     }
     if (code == EXIT_OK) {
-        code = run_open_trained(parsed, &run);
+        code = run_open_labeller(parsed, &run);
     }
     if (code == EXIT_OK) {
         l.run = run;

@@ -24,9 +24,9 @@ static int look(const cli_arguments *parsed, const char *path, progress_line *li
     int code = run_open(parsed, &run);
     if (code == EXIT_OK && phl_run_kind(run) == PHL_NO_KIND) {
         code = usage_error(parsed->command,
-                           "%s holds a classifier alone, whose training is written at its end: "
-                           "there is nothing to go on with",
-                           path);
+                           "%s holds %s alone, whose training is written at its end: there is "
+                           "nothing to go on with",
+                           path, phl_run_head(run) ? "a classifier" : "an expert");
     }
     if (code == EXIT_OK) {
         const phl_train_options *options = phl_run_options(run);

@@ -12,9 +12,9 @@
 
 /* ---- the run ---- */
 
-static const char *kind_in_words(phl_kind kind)
+static const char *kind_in_words(const phl_run *run)
 {
-    switch (kind) {
+    switch (phl_run_kind(run)) {
     case PHL_SP:
         return "switching parent, bottom-up";
     case PHL_FULL:
@@ -24,11 +24,26 @@ static const char *kind_in_words(phl_kind kind)
     case PHL_TD:
         return "top-down";
     case PHL_NO_KIND:
-        return "a linear classifier alone";
+        return phl_run_head(run) ? "a linear classifier alone" : "an expert alone";
     case PHL_GRAMMAR:
         return "tree grammar with latent annotations: labels and shape";
     }
     return "?";
+}
+
+/* The expert, if there is one. */
+static void show_expert(const phl_run *run)
+{
+    phl_expert_summary expert;
+    char neighbourhoods[NUMBER_SIZE], hidden[NUMBER_SIZE];
+    phl_expert_summarise(run, &expert);
+    if (expert.trees) {
+        printf("\nexpert: %s distinct neighbourhoods%s\n",
+               number_grouped(expert.neighbourhoods, neighbourhoods),
+               phl_run_kind(run) == PHL_NO_KIND ? "" : ", pooled with the model");
+        printf("  %s labels hidden in trees left out: %.2f %% right, log-loss %.4f nats\n",
+               number_grouped(expert.hidden, hidden), 100 * expert.accuracy, expert.log_loss);
+    }
 }
 
 static void print_run(const char *path, const phl_run *run)
@@ -39,8 +54,7 @@ static void print_run(const char *path, const phl_run *run)
         trees += phl_model_trees(phl_run_model(run, i));
     }
     terminal_fact("run", path);
-    snprintf(text, sizeof text, "%s (%s)", phl_kind_name(phl_run_kind(run)),
-             kind_in_words(phl_run_kind(run)));
+    snprintf(text, sizeof text, "%s (%s)", phl_kind_name(phl_run_kind(run)), kind_in_words(run));
     terminal_fact("model", text);
     bool grammar = phl_run_kind(run) == PHL_GRAMMAR;
     if (phl_run_kind(run) != PHL_NO_KIND) {
@@ -148,6 +162,7 @@ static int show(const cli_arguments *parsed, const phl_run *run)
     if (phl_run_kind(run) != PHL_NO_KIND) {
         code = print_models(parsed, run, first, last);
     }
+    show_expert(run);
     phl_error error = {0};
     if (code == EXIT_OK && phl_run_head(run) &&
         show_head(run, first, last, (size_t)arguments_integer(parsed, "top"), &error) != PHL_OK) {

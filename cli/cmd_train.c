@@ -96,7 +96,7 @@ static int describe(const cli_arguments *parsed, const phl_forest *forest, const
 /* ---- the command ---- */
 
 static int train(const cli_arguments *parsed, const phl_forest *forest, const training *how,
-                 progress_line *line)
+                 bool expert, progress_line *line)
 {
     const char *path = arguments_path(parsed, "output");
     phl_run *run = NULL;
@@ -119,8 +119,12 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
     interrupt_poll(true);
     phl_status status = phl_train_file(forest, &how->options, &file, path, &run, &error);
     progress_end(line);
-    if (status == PHL_OK) {
+    if (status == PHL_OK && expert && !training_interrupted(run)) {
+        code = training_add_expert(parsed, forest, run);
+    }
+    if (status == PHL_OK && code == EXIT_OK) {
         code = training_end(parsed, run, path);
+    } else if (status == PHL_OK) { /* has said why */
     } else if (status == PHL_ERR_CANCELLED) {
         terminal_message("interrupted, nothing was written");
         code = EXIT_INTERRUPTED;
@@ -138,18 +142,30 @@ static int run_train(const cli_arguments *parsed)
     phl_forest *forest = NULL;
     uint32_t *fold = NULL;
     training how = {0};
+    training_members members = {0};
     int code = check_output(parsed);
-    if (code == EXIT_OK && arguments_flag(parsed, "classifier")) {
+    if (code == EXIT_OK) {
+        code = training_members_read(parsed, &members);
+    }
+    bool alone = members.expert && members.kind == PHL_NO_KIND;
+    if (code == EXIT_OK && (alone || arguments_flag(parsed, "classifier"))) {
         code = forest_read(parsed, &forest, NULL);
-        code = code == EXIT_OK ? training_classifier(parsed, forest) : code;
+        code = code != EXIT_OK ? code
+               : alone         ? training_expert(parsed, forest)
+                               : training_classifier(parsed, forest);
         phl_forest_free(forest);
         return code;
     }
     if (code == EXIT_OK) {
         code = training_begin(parsed, &line, &how);
     }
+    if (code == EXIT_OK && members.kind != PHL_NO_KIND) {
+        how.options.kind = members.kind;
+    }
     if (code == EXIT_OK) {
-        uint32_t usual = how.options.kind == PHL_GRAMMAR ? 16 : 10;
+        uint32_t usual = how.options.kind == PHL_GRAMMAR            ? 16
+                         : members.expert && members.kind == PHL_TD ? 40
+                                                                    : 10;
         how.options.states = arguments_given(parsed, "states")
                                  ? (uint32_t)arguments_integer(parsed, "states")
                                  : usual;
@@ -171,7 +187,7 @@ static int run_train(const cli_arguments *parsed)
         how.options.fold = fold;
     }
     if (code == EXIT_OK) {
-        code = train(parsed, forest, &how, &line);
+        code = train(parsed, forest, &how, members.expert, &line);
     }
     training_clear(&how);
     free(fold);
@@ -202,20 +218,29 @@ static const cli_option run_rows[] = {
      .argument = "C",
      .least = 1,
      .most = PHL_MOST_STATES,
-     .fallback_note = "10, grammar 16",
+     .fallback_note = "10, grammar 16, td with --members 40",
      .help = "hidden states; grammar: annotations of a label at most"},
     {.name = "per-class",
      .letter = 'c',
      .type = OPTION_FLAG,
      .help = "train one model per class, as 'classify' needs; every tree must have "
              "a class"},
+    {.name = "members",
+     .type = OPTION_STRING,
+     .argument = "LIST",
+     .excludes = "model",
+     .help =
+         "what labels are filled in and odd trees are found by, together: one of tf, sp, full, "
+         "td and grammar, and expert, separated by a comma; 'expert' alone is a predictor on the "
+         "labels around a node, without a model of trees"},
     {.name = "classifier",
      .type = OPTION_FLAG,
-     .excludes = "per-class head calibrate model learner states iterations restarts tolerance "
-                 "smoothing partition "
-                 "checkpoint no-embed progress warmup chains keep anneal sampler clustering k "
-                 "slots-min slots-max slot-support core-max phi alpha alpha0 beta gamma delta "
-                 "update-concentration",
+     .excludes =
+         "members per-class head calibrate model learner states iterations restarts tolerance "
+         "smoothing partition "
+         "checkpoint no-embed progress warmup chains keep anneal sampler clustering k "
+         "slots-min slots-max slot-support core-max phi alpha alpha0 beta gamma delta "
+         "update-concentration",
      .help = "train no model of trees but a linear classifier on their pieces, which "
              "is fast and usually classifies best; every tree must have a class"},
     {.name = "folds-file",

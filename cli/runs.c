@@ -23,9 +23,8 @@ int run_check_trained(const cli_arguments *parsed, const phl_run *run)
 {
     if (phl_run_kind(run) == PHL_NO_KIND) {
         return usage_error(parsed->command,
-                           "%s holds a classifier alone, no model of trees; train one with 'phloem "
-                           "train'",
-                           parsed->operands[0]);
+                           "%s holds %s alone, no model of trees; train one with 'phloem train'",
+                           parsed->operands[0], phl_run_head(run) ? "a classifier" : "an expert");
     }
     if (phl_run_meta(run, "piece")) {
         return usage_error(parsed->command,
@@ -43,6 +42,18 @@ int run_check_trained(const cli_arguments *parsed, const phl_run *run)
         }
     }
     return EXIT_OK;
+}
+
+int run_open_labeller(const cli_arguments *parsed, phl_run **run)
+{
+    phl_expert_summary expert;
+    int code = run_open(parsed, run);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    phl_expert_summarise(*run, &expert);
+    return phl_run_kind(*run) == PHL_NO_KIND && expert.trees > 0 ? EXIT_OK
+                                                                 : run_check_trained(parsed, *run);
 }
 
 int run_open_trained(const cli_arguments *parsed, phl_run **run)

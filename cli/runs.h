@@ -38,6 +38,8 @@
 int run_open(const cli_arguments *parsed, phl_run **run);
 /* The same, refusing a run with a class that an interruption left untrained. */
 int run_open_trained(const cli_arguments *parsed, phl_run **run);
+/* The same; an expert alone will do. */
+int run_open_labeller(const cli_arguments *parsed, phl_run **run);
 /* That refusal alone, and of a run without models.  Returns an exit code. */
 int run_check_trained(const cli_arguments *parsed, const phl_run *run);
 

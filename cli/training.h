@@ -57,6 +57,17 @@ int training_classifier(const cli_arguments *parsed, const phl_forest *forest);
 extern const option_group piece_options;
 int training_choose_piece(const cli_arguments *parsed, phl_train_options *options);
 
+/* --members: the model, if any, and whether there is an expert (training_members.c). */
+typedef struct training_members {
+    phl_kind kind; /* PHL_NO_KIND: none */
+    bool expert;
+} training_members;
+int training_members_read(const cli_arguments *parsed, training_members *members);
+/* Train an expert alone and write it to --output.  Returns the exit code. */
+int training_expert(const cli_arguments *parsed, const phl_forest *forest);
+/* Give the run just written to --output an expert, too. */
+int training_add_expert(const cli_arguments *parsed, const phl_forest *forest, phl_run *run);
+
 /* Did a class or chain stop before its end? */
 bool training_interrupted(const phl_run *run);
 /* What came out, in a table, and where it is.  Returns the exit code. */

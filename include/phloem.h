@@ -935,6 +935,13 @@ typedef struct phl_tree_score {
                                  probability 0, NaN where the label is unknown; NULL: not asked for */
     const double *predictive; /* [nodes][M + 1] p(x_u = d | all other labels), the unseen symbol
                                  last; NULL: not asked for, or a tree of probability 0 */
+
+    /* By the pool of a run with an expert, which `bits` are then of, too; NaN without one, and
+     * where no label is known. */
+    double oddity;               /* the fourth root of the mean of the bits' fourth powers */
+    double mean_bits, most_bits; /* over the known labels */
+    double odd_share; /* the share of training trees, each judged by an expert and a model made
+                         without it, that are at least as odd: (1 + so many) / (1 + all) */
 } phl_tree_score;
 
 typedef phl_status (*phl_score_fn)(const phl_tree_at *at, const phl_tree_score *score,
@@ -1310,6 +1317,49 @@ PHL_API const phl_features *phl_head_features(const phl_head *head);
 /* How much a feature speaks for each class of the run: [classes].  Behind the last feature, what
  * every tree has; NULL beyond. */
 PHL_API const double *phl_head_weights(const phl_head *head, size_t feature);
+
+/* ---- An expert on neighbourhoods ---- */
+
+typedef struct phl_expert phl_expert;
+
+typedef struct phl_expert_options {
+    size_t size;              /* set by init */
+    uint64_t seed;            /* 42: for folds and hidden labels */
+    size_t n_folds;           /* 5: weights are learned on trees left out, one fold of so many */
+    int threads;              /* 0: all cores; the result does not depend on it */
+    const char *command_line; /* stored in the run by phl_train_expert; may be NULL */
+    phl_cancel_fn cancel;
+    void *context;
+} phl_expert_options;
+
+#define phl_expert_options_init(options) phl_expert_options_init_sized((options), sizeof *(options))
+PHL_API void phl_expert_options_init_sized(phl_expert_options *options, size_t size);
+
+/* A run with an expert and no model: p(label | labels seen around the node), for filling in labels
+ * and for oddity (docs/maths.md). */
+PHL_API phl_status phl_train_expert(const phl_forest *forest, const phl_expert_options *options,
+                                    phl_run **run, phl_error *error);
+
+/* Give a run an expert, in memory: labels are then filled in, and oddity is measured, by the
+ * product of model and expert, with weights that are learned by hiding labels of trees left out;
+ * for that a model is trained once or twice more, on the other trees.  The trees must be those the
+ * run was trained on. */
+PHL_API phl_status phl_run_add_expert(phl_run *run, const phl_forest *forest,
+                                      const phl_expert_options *options, phl_error *error);
+/* Write the expert of a run into the file that the run was written to; the rest of it stays. */
+PHL_API phl_status phl_run_save_expert(const phl_run *run, const char *path, phl_error *error);
+
+/* What the caller provides, filled. */
+typedef struct phl_expert_summary {
+    uint64_t trees;          /* made of; 0: the run has no expert */
+    uint64_t neighbourhoods; /* distinct, with their labels */
+    size_t voices;           /* that are multiplied: chains of contexts, and the model */
+    uint64_t hidden;         /* labels of trees left out that were hidden at 5, 20, 50 and 90 %, */
+    double accuracy;         /* the fraction that the pool predicts, */
+    double log_loss;         /* and nats a label */
+    uint64_t odd_trees;      /* that percentiles of oddity rest on */
+} phl_expert_summary;
+PHL_API void phl_expert_summarise(const phl_run *run, phl_expert_summary *summary);
 
 /* ---------------------------------------------------------------------------------------------
  * 13. Folds and cross-validation

@@ -73,6 +73,7 @@ void phl_run_free(phl_run *run)
     free_options(run->options);
     phl_free(run->earlier);
     phl_head_free(run->head);
+    phl_expert_free(run->expert);
     phl_forest_free(run->forest);
     phl_free(run);
 }

@@ -5,6 +5,7 @@
 #ifndef PHL_MODEL_RUN_H
 #define PHL_MODEL_RUN_H
 
+#include "expert/expert.h"
 #include "forest/alphabet.h"
 #include "head/head.h"
 #include "model/params.h"
@@ -43,6 +44,7 @@ struct phl_run {
     size_t *earlier; /* [n_earlier] iterations asked for before the run was extended, ascending */
     size_t n_earlier;
     phl_head *head;     /* linear classifier; NULL: none */
+    phl_expert *expert; /* on neighbourhoods, and how models are pooled with it; NULL: none */
     phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
 };
 

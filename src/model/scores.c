@@ -84,7 +84,8 @@ phl_status phl_scores_check_draws(const phl_model *model, phl_error *error)
     }
     if (model->run->kind == PHL_NO_KIND) {
         return phl_raise(error, PHL_ERR_ARGUMENT, "train a model with " PHL_CALL("phl_train"),
-                         "the run holds a classifier alone, no model of trees");
+                         "the run holds %s alone, no model of trees",
+                         model->run->expert != NULL ? "an expert" : "a classifier");
     }
     const char *name = phl_run_class_name(model->run, model->class_index);
     return phl_raise(error, PHL_ERR_ARGUMENT, "train again, or resume the run",

@@ -90,6 +90,15 @@ phl_status phl_head_store(const phl_database *database, const phl_head *head, ph
 phl_status phl_head_store_load(phl_database *database, const phl_run *run, phl_head **head,
                                phl_error *error);
 
+/* ---- The expert: expert_store.c ---------------------------------------------------------------
+ */
+
+/* As those of the head. */
+phl_status phl_expert_store(const phl_database *database, const phl_expert *expert,
+                            phl_error *error);
+phl_status phl_expert_store_load(phl_database *database, const phl_run *run, phl_expert **expert,
+                                 phl_error *error);
+
 /* Is what has been written a run that phl_run_open would take?  Asked before the transaction ends.
  * PHL_ERR_INTERNAL if not. */
 phl_status phl_run_open_check(phl_database *database, phl_error *error);

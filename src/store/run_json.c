@@ -182,6 +182,11 @@ static void put_draw(phl_text_writer *writer, const phl_draw *draw)
 
 phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error)
 {
+    if (run->expert != NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "the table expert of the run file has it (docs/run-file.md)",
+                         "the expert of a run cannot be written as JSON yet");
+    }
     if (run->head != NULL) {
         return phl_raise(error, PHL_ERR_ARGUMENT,
                          "the table head of the run file has it (docs/run-file.md)",

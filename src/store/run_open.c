@@ -479,7 +479,11 @@ static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl
     if (status == PHL_OK) {
         status = phl_head_store_load(database, *run, &(*run)->head, error);
     }
-    if (status == PHL_OK && (*run)->kind == PHL_NO_KIND && (*run)->head == NULL) {
+    if (status == PHL_OK) {
+        status = phl_expert_store_load(database, *run, &(*run)->expert, error);
+    }
+    if (status == PHL_OK && (*run)->kind == PHL_NO_KIND && (*run)->head == NULL &&
+        (*run)->expert == NULL) {
         status = phl_database_damaged(database, error, "it holds neither models nor a classifier");
     }
     return status;

@@ -36,8 +36,11 @@ static phl_status check_options(struct resumption *r, phl_error *error)
     phl_position position = {r->path, 0, 0};
     if (r->known->kind == PHL_NO_KIND) {
         return raise_here(r, error, PHL_ERR_ARGUMENT, NULL,
-                          "the run holds a classifier alone, whose training is written at its end: "
-                          "there is nothing to go on with");
+                          r->known->expert != NULL
+                              ? "the run holds an expert alone, whose training is written at its "
+                                "end: there is nothing to go on with"
+                              : "the run holds a classifier alone, whose training is written at "
+                                "its end: there is nothing to go on with");
     }
     if (phl_run_meta(r->known, "config") == NULL || phl_run_meta(r->known, "seed") == NULL ||
         version == NULL) {

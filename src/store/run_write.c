@@ -212,6 +212,9 @@ phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_f
     if (status == PHL_OK) {
         status = phl_head_store(database, run->head, error);
     }
+    if (status == PHL_OK) {
+        status = phl_expert_store(database, run->expert, error);
+    }
     for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
         status = phl_section_renew(database, (phl_section)section, NULL, error);
     }

@@ -15,6 +15,7 @@ static const struct {
     [PHL_SECTION_CHECKPOINT] = {"checkpoint", "the checkpoint", 1, false, PHL_TABLE_CHECKPOINT,
                                 PHL_TABLE_CHECKPOINT},
     [PHL_SECTION_HEAD] = {"head", "the classifier", 1, true, PHL_TABLE_HEAD, PHL_TABLE_HEAD},
+    [PHL_SECTION_EXPERT] = {"expert", "the expert", 1, true, PHL_TABLE_EXPERT, PHL_TABLE_EXPERT},
 };
 
 /* ---------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ typedef enum phl_section {
     PHL_SECTION_FOREST,     /* trained on */
     PHL_SECTION_CHECKPOINT, /* where training stood */
     PHL_SECTION_HEAD,       /* linear classifier */
+    PHL_SECTION_EXPERT,     /* on neighbourhoods, and weights of a pool */
     PHL_SECTIONS
 } phl_section;
 

@@ -101,8 +101,8 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
     options = &own;
     if (run->kind == PHL_NO_KIND) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "the run holds a classifier alone, which has no chains or restarts to "
-                         "compare");
+                         "the run holds %s alone, which has no chains or restarts to compare",
+                         run->expert != NULL ? "an expert" : "a classifier");
     }
     bool all = options->class_index == SIZE_MAX;
     if (!all && options->class_index >= run->n_models) {

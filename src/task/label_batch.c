@@ -13,6 +13,7 @@
 #include "forest/copy.h"
 #include "model/purposes.h"
 #include "task/label_forest.h"
+#include "task/label_pool.h"
 #include "task/measures.h"
 
 /* Numbers kept for the trees of a batch; a larger tree is a batch of its own. */
@@ -38,7 +39,7 @@ phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use,
             return PHL_ERR_MEMORY;
         }
     }
-    return PHL_OK;
+    return use->run->expert != NULL ? phl_label_pool_init(batch, error) : PHL_OK;
 }
 
 void phl_label_batch_clear(phl_label_batch *batch)
@@ -48,7 +49,10 @@ void phl_label_batch_clear(phl_label_batch *batch)
         phl_free(batch->workers[w].predictive);
         phl_free(batch->workers[w].states);
         phl_free(batch->workers[w].drawn);
+        phl_neighbourhood_clear(&batch->workers[w].nodes);
+        phl_free(batch->workers[w].voices);
     }
+    phl_expert_tables_free(batch->tables);
     phl_free(batch->workers);
     phl_free(batch->shapes);
     phl_free(batch->members);
@@ -90,7 +94,17 @@ static phl_status open_part(const phl_label_batch *batch, const phl_use_portion 
     if (status != PHL_OK) {
         return status;
     }
-    status = open_session(batch, part, part->forest, &part->session[0], error);
+    if (batch->use->run->kind != PHL_NO_KIND || batch->use->run->expert == NULL) {
+        status = open_session(batch, part, part->forest, &part->session[0], error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_scores_roots_init(part->forest, &part->roots, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    status = phl_index_map_labels(part->forest, &batch->use->run->labels, &part->label_row, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -103,8 +117,7 @@ static phl_status open_part(const phl_label_batch *batch, const phl_use_portion 
         return status;
     }
     part->views = phl_alloc_zero((size_t)batch->n_workers, sizeof *part->views, error);
-    part->shape_of_root =
-        phl_alloc_zero(part->session[0]->prepared.roots.n, sizeof *part->shape_of_root, error);
+    part->shape_of_root = phl_alloc_zero(part->roots.n, sizeof *part->shape_of_root, error);
     return part->views == NULL || part->shape_of_root == NULL ? PHL_ERR_MEMORY : PHL_OK;
 }
 
@@ -135,6 +148,8 @@ void phl_label_batch_close(phl_label_batch *batch)
         }
         phl_session_free(part->session[0]);
         phl_session_free(part->session[1]);
+        phl_scores_roots_clear(&part->roots);
+        phl_free(part->label_row);
         phl_forest_free(part->hidden);
         phl_forest_free(part->shapes);
         phl_walk_free(part->walk);
@@ -156,7 +171,7 @@ bool phl_label_batch_is_impossible(const phl_label_batch *batch, const phl_use_p
     const phl_label_batch_part *part = &batch->parts[portions->of_tree[tree]];
     const phl_session *session = part->session[0];
     size_t place = portions->place[tree];
-    if (part->unknown[part->forest->tree_root[place]] == 0) {
+    if (session == NULL || part->unknown[part->forest->tree_root[place]] == 0) {
         return false;
     }
     for (size_t d = 0; d < session->n_draws; d++) {
@@ -200,13 +215,13 @@ static phl_status add_shape(phl_label_batch *batch, size_t number, size_t place,
 {
     phl_label_batch_part *part = &batch->parts[number];
     const phl_session *session = part->session[0];
-    uint32_t root = session->prepared.roots.of_tree[place];
+    uint32_t root = part->roots.of_tree[place];
     if (part->shape_of_root[root] != 0) {
         *shape = part->shape_of_root[root] - 1;
         return PHL_OK;
     }
     uint32_t subtree = part->forest->tree_root[place];
-    size_t draws = session->n_draws;
+    size_t draws = session == NULL ? 0 : session->n_draws;
     phl_status status = phl_grow(&batch->shapes, &batch->shape_capacity, batch->n_shapes + 1,
                                  sizeof *batch->shapes, error);
     if (status == PHL_OK) {
@@ -228,7 +243,7 @@ static phl_status add_shape(phl_label_batch *batch, size_t number, size_t place,
                                     .n_rows = (size_t)part->unknown[subtree],
                                     .first_row = batch->n_rows,
                                     .first_weight = batch->n_weights};
-    made->possible = phl_session_weights(session, place, weights);
+    made->possible = session == NULL || phl_session_weights(session, place, weights);
     if (!made->possible && made->n_rows > 0 &&
         !phl_session_weights(part->session[1], place, weights)) {
         return phl_raise(error, PHL_ERR_INTERNAL, "please report this",
@@ -269,9 +284,11 @@ static phl_status add_member(phl_label_batch *batch, const phl_use_portions *por
         batch->n_drawn += batch->shapes[shape].n;
         phl_rng_init(&made->rng, batch->options->seed, PHL_PURPOSE_LABELS, part->model->class_index,
                      0, part->first_ordinal + place);
-        made->pick =
-            phl_categorical_draw(&made->rng, batch->weights + batch->shapes[shape].first_weight,
-                                 part->session[0]->n_draws);
+        made->pick = part->session[0] == NULL
+                         ? 0
+                         : phl_categorical_draw(&made->rng,
+                                                batch->weights + batch->shapes[shape].first_weight,
+                                                part->session[0]->n_draws);
     }
     return PHL_OK;
 }
@@ -320,7 +337,7 @@ phl_status phl_label_batch_fill(phl_label_batch *batch, const phl_use_portions *
     for (size_t i = 0; i < batch->n_members; i++) {
         const phl_label_batch_member *before = &batch->members[i];
         phl_label_batch_part *part = &batch->parts[before->part];
-        part->shape_of_root[part->session[0]->prepared.roots.of_tree[before->place]] = 0;
+        part->shape_of_root[part->roots.of_tree[before->place]] = 0;
     }
     for (size_t i = 0; i < batch->n_parts; i++) {
         batch->parts[i].n_shapes = batch->parts[i].n_members = 0;
@@ -543,6 +560,9 @@ phl_status phl_label_batch_run(phl_label_batch *batch, phl_error *error)
     phl_status status = PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < batch->n_parts; i++) {
         status = run_part(batch, &batch->parts[i], error);
+    }
+    if (status == PHL_OK && batch->tables != NULL) {
+        status = phl_label_pool_run(batch, error);
     }
     if (status == PHL_OK) {
         status = phl_parallel_chunks(batch->n_shapes, 1, use->threads, finish_shapes, batch,

@@ -7,6 +7,7 @@
 #ifndef PHL_TASK_LABEL_BATCH_H
 #define PHL_TASK_LABEL_BATCH_H
 
+#include "expert/expert.h"
 #include "task/session.h"
 #include "task/use.h"
 
@@ -37,6 +38,8 @@ typedef struct phl_label_batch_worker {
     phl_outlook *outlook; /* of a grammar's trees */
     phl_grammar_state *drawn;
     size_t drawn_capacity;
+    phl_neighbourhood nodes; /* with an expert: of a tree, */
+    double *voices;          /* and what its voices say, [voices][M + 1] */
 } phl_label_batch_worker;
 
 /* The trees of one model. */
@@ -46,7 +49,10 @@ typedef struct phl_label_batch_part {
     size_t first_ordinal;      /* of its first tree */
     phl_forest *hidden;        /* owned: the same, if labels were hidden */
     phl_forest *shapes;        /* owned: without labels, if a tree needs it */
-    phl_session *session[2];   /* on the forest; on the shapes, or NULL */
+    phl_session *session[2];   /* on the forest, unless the run has an expert alone; on the shapes,
+                                  or NULL */
+    phl_roots roots;           /* of the forest */
+    uint32_t *label_row;       /* of the forest's labels in the run; M: not known */
     uint64_t *nodes, *unknown; /* of the forest's subtrees */
     phl_walk *walk;
     size_t *shape_of_root;          /* [roots] shape + 1 in the batch; 0: not there */
@@ -63,6 +69,7 @@ typedef struct phl_label_batch {
     size_t n_parts;
     phl_label_batch_worker *workers;
     int n_workers;
+    phl_expert_tables *tables; /* of the run's expert; NULL: it has none */
 
     phl_label_batch_shape *shapes;
     phl_label_batch_member *members;

@@ -9,8 +9,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "forest/copy.h"
-#include "task/session.h"
-#include "task/use.h"
+#include "task/oddity.h"
 
 static const phl_score_options defaults = {.size = sizeof(phl_score_options)};
 
@@ -30,6 +29,7 @@ struct lot {
     /* Nodes. */
     phl_session **sessions; /* [n_models] */
     phl_walk *walk;
+    uint32_t *label_row; /* with an expert: of the forest's labels in the run */
 };
 
 struct scoring {
@@ -41,6 +41,8 @@ struct scoring {
     size_t n_lots;
     double *bits, *predictive; /* of one tree */
     size_t bits_capacity, predictive_capacity;
+    phl_expert_tables *tables; /* of the run's expert; NULL: it has none */
+    phl_oddity oddity;
 };
 
 /* ---------------------------------------------------------------------------------------------
@@ -71,7 +73,11 @@ static phl_status open_sessions(const struct scoring *work, struct lot *lot, siz
     lot->sessions = phl_alloc_zero(lot->n_models, sizeof *lot->sessions, error);
     phl_status status =
         lot->sessions == NULL ? PHL_ERR_MEMORY : phl_walk_create(lot->forest, &lot->walk, error);
-    for (size_t m = 0; status == PHL_OK && m < lot->n_models; m++) {
+    if (status == PHL_OK && work->tables != NULL) {
+        status = phl_index_map_labels(lot->forest, &work->use.run->labels, &lot->label_row, error);
+    }
+    bool expert_alone = work->tables != NULL && work->use.run->kind == PHL_NO_KIND;
+    for (size_t m = 0; status == PHL_OK && !expert_alone && m < lot->n_models; m++) {
         status = phl_session_create(&lot->models[m], lot->forest, work->use.threads,
                                     phl_session_memory() / n_sessions, &lot->sessions[m], error);
     }
@@ -88,6 +94,7 @@ static void clear_lots(struct scoring *work)
         phl_scores_clear(&lot->prepared);
         phl_walk_free(lot->walk);
         phl_free(lot->sessions);
+        phl_free(lot->label_row);
         phl_free(lot->labels);
         phl_free(lot->both);
         phl_free(lot->nodes);
@@ -124,7 +131,15 @@ static phl_status score_nodes(struct scoring *work, const struct lot *lot, size_
     size_t n = (size_t)score->nodes, width = work->use.run->labels.count + 1;
     bool possible = false;
     phl_status status = PHL_OK;
-    if (work->options->bits) {
+    if (work->tables != NULL) {
+        phl_oddity *oddity = &work->oddity;
+        status = phl_oddity_of_tree(oddity, lot->walk, place, lot->label_row, session, error);
+        score->oddity = oddity->oddity;
+        score->mean_bits = oddity->mean;
+        score->most_bits = oddity->most;
+        score->odd_share = phl_oddity_share(work->tables->expert, oddity->oddity);
+        score->bits = work->options->bits ? oddity->bits : NULL;
+    } else if (work->options->bits) {
         status = phl_grow(&work->bits, &work->bits_capacity, n, sizeof *work->bits, error);
         if (status == PHL_OK) {
             status = phl_session_surprise(session, place, work->bits, &possible, error);
@@ -134,7 +149,7 @@ static phl_status score_nodes(struct scoring *work, const struct lot *lot, size_
         }
         score->bits = work->bits;
     }
-    if (status == PHL_OK && work->options->predictive) {
+    if (status == PHL_OK && work->options->predictive && session != NULL) {
         status = phl_grow(&work->predictive, &work->predictive_capacity, n * width,
                           sizeof *work->predictive, error);
         if (status == PHL_OK) {
@@ -150,14 +165,19 @@ static phl_status score_tree(struct scoring *work, const struct lot *lot, size_t
 {
     uint32_t root = lot->forest->tree_root[place];
     phl_tree_score score = {.nodes = lot->nodes[root],
-                            .labels = lot->nodes[root] - lot->unknown[root]};
+                            .labels = lot->nodes[root] - lot->unknown[root],
+                            .oddity = (double)NAN,
+                            .mean_bits = (double)NAN,
+                            .most_bits = (double)NAN,
+                            .odd_share = (double)NAN};
     double labels = 0.0;
     phl_status status = PHL_OK;
     if (work->nodes && lot->labels == NULL) {
         phl_session *session = lot->sessions[m];
-        labels = phl_session_score(session, place, false);
-        score.log_likelihood =
-            work->options->structure ? phl_session_score(session, place, true) : labels;
+        labels = session == NULL ? (double)NAN : phl_session_score(session, place, false);
+        score.log_likelihood = session == NULL || !work->options->structure
+                                   ? labels
+                                   : phl_session_score(session, place, true);
     } else {
         size_t cell = m * lot->prepared.roots.n + lot->prepared.roots.of_tree[place];
         labels = lot->labels[cell];
@@ -252,9 +272,17 @@ phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_opt
     if (status != PHL_OK) {
         return status;
     }
-    struct scoring work = {.options = &own, .each = each, .nodes = own.bits || own.predictive};
-    status = phl_use_begin(&work.use, run, source, PHL_OPTION("score.class_name"), own.class_name,
-                           own.threads, own.report, own.cancel, own.context, error);
+    struct scoring work = {
+        .options = &own, .each = each, .nodes = own.bits || own.predictive || run->expert != NULL};
+    if (run->expert != NULL) {
+        status = phl_expert_tables_create(run->expert, &work.tables, error);
+        work.oddity.tables = work.tables;
+    }
+    status =
+        status != PHL_OK
+            ? status
+            : phl_use_begin(&work.use, run, source, PHL_OPTION("score.class_name"), own.class_name,
+                            own.threads, own.report, own.cancel, own.context, error);
     while (status == PHL_OK && (status = phl_use_next(&work.use, error)) == PHL_OK &&
            work.use.block != NULL) {
         status = own.every_class ? score_every(&work, error) : score_own(&work, error);
@@ -265,6 +293,8 @@ phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_opt
     }
     phl_free(work.bits);
     phl_free(work.predictive);
+    phl_oddity_clear(&work.oddity);
+    phl_expert_tables_free(work.tables);
     phl_use_clear(&work.use);
     return status;
 }

@@ -156,7 +156,8 @@ static const char *const odd_texts[] = {"",
                                         "uint8",
                                         "{}",
                                         "\x1b[31m",
-                                        "head"};
+                                        "head",
+                                        "expert"};
 
 #define ONE_OF(list, input) (list)[take(input) % (sizeof(list) / sizeof *(list))]
 
@@ -349,7 +350,8 @@ static void seal(sqlite3 *db)
                        "UPDATE tensor SET checksum = checksum_of(data);"
                        "UPDATE forest SET checksum = checksum_of(data);"
                        "UPDATE checkpoint SET checksum = checksum_of(data);"
-                       "UPDATE head SET checksum = checksum_of(data)",
+                       "UPDATE head SET checksum = checksum_of(data);"
+                       "UPDATE expert SET checksum = checksum_of(data)",
                        NULL, NULL, NULL);
     sqlite3_stmt *select = NULL;
     int n = 0;
@@ -361,8 +363,8 @@ static void seal(sqlite3 *db)
     for (int section = 0; n == PHL_SECTIONS && section < PHL_SECTIONS; section++) {
         phl_digest digest;
         if (phl_section_digest(&database, (phl_section)section, &digest, NULL) == PHL_OK) {
-            static const char *const names[PHL_SECTIONS] = {"models", "trace", "forest",
-                                                            "checkpoint", "head"};
+            static const char *const names[PHL_SECTIONS] = {"models",     "trace", "forest",
+                                                            "checkpoint", "head",  "expert"};
             sqlite3_stmt *update = NULL;
             (void)sqlite3_prepare_v2(db, "UPDATE section SET digest = ?1 WHERE name = ?2", -1,
                                      &update, NULL);

@@ -530,6 +530,18 @@ static phl_status do_classifier(const struct field *field, number value, phl_err
     return status;
 }
 
+static phl_status do_expert(const struct field *field, number value, phl_error *error)
+{
+    phl_run *made = NULL;
+    phl_expert_options options;
+    phl_expert_options_init(&options);
+    options.cancel = cancel;
+    put(&options, field, value);
+    phl_status status = phl_train_expert(forest, &options, &made, error);
+    phl_run_free(made);
+    return status;
+}
+
 static phl_status do_diagnose(const struct field *field, number value, phl_error *error)
 {
     phl_diagnosis diagnosis = {0};
@@ -564,6 +576,10 @@ static void test_use(void **state)
         FIELD(phl_classifier_options, n_folds), FIELD(phl_classifier_options, groups),
         FIELD(phl_classifier_options, c),       FIELD(phl_classifier_options, seed),
         FIELD(phl_classifier_options, threads), FIELD(phl_classifier_options, memory_limit)};
+    static const struct field expert[] = {FIELD(phl_expert_options, seed),
+                                          FIELD(phl_expert_options, n_folds),
+                                          FIELD(phl_expert_options, threads)};
+    TRY(do_expert, expert);
     TRY(do_features, features);
     TRY(do_classifier, classifier);
     TRY(do_classify, classify);

@@ -80,6 +80,13 @@ static phl_status do_save(void *context, phl_error *error)
     return status;
 }
 
+/* The expert into a file that is there. */
+static phl_status do_save_expert(void *context, phl_error *error)
+{
+    const struct work *work = context;
+    return phl_run_save_expert(work->run, work->path, error);
+}
+
 static void finish_save(void *context, char *out, size_t room)
 {
     struct work *work = context;
@@ -132,6 +139,14 @@ static void test_training(void **state)
     work.partition = "[{\"slot\":1,\"blocks\":[0,1,0]}]";
     failing_allocations(&(failing_work){"train by partition", do_train, finish_run, &work, false});
     open_again(&work);
+    must(phl_run_open(work.path, &work.run, error));
+    must(phl_run_add_expert(work.run, work.forest, NULL, error));
+    failing_allocations(&(failing_work){"save an expert", do_save_expert, NULL, &work, false});
+    must(phl_run_open(work.path, &work.made, error));
+    assert_non_null(work.made->expert);
+    phl_run_free(work.made);
+    phl_run_free(work.run);
+    work.made = work.run = NULL;
     work.partition = NULL;
     work.grammar = true;
     phl_forest_free(work.forest);

@@ -282,6 +282,73 @@ static phl_status do_classifier(void *context, phl_error *error)
     return status;
 }
 
+/* A model with an expert beside it, or an expert alone, used. */
+static phl_status use_expert(const struct setting *setting, phl_run *run, phl_error *error)
+{
+    phl_source *source = NULL;
+    phl_evaluation *evaluation = NULL;
+    phl_label_options label;
+    phl_label_options_init(&label);
+    label.threads = 1;
+    label.hide = 0.5;
+    phl_score_options score;
+    phl_score_options_init(&score);
+    score.threads = 1;
+    score.bits = true;
+    phl_status status = phl_source_forest(setting->forest, &source, error);
+    if (status == PHL_OK) {
+        status = phl_label(run, source, &label, NULL, &evaluation, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_score(run, source, &score, ignore_score, error);
+    }
+    phl_evaluation_free(evaluation);
+    phl_source_free(source);
+    return status;
+}
+
+static phl_status do_expert(void *context, phl_error *error)
+{
+    const struct setting *setting = context;
+    phl_run *run = NULL;
+    phl_expert_options how;
+    phl_expert_options_init(&how);
+    how.threads = 1;
+    how.n_folds = 2;
+    how.command_line = "test";
+    phl_status status = phl_train_expert(setting->forest, &how, &run, error);
+    if (status == PHL_OK) {
+        status = use_expert(setting, run, error);
+    }
+    phl_run_free(run);
+    return status;
+}
+
+static phl_status do_add_expert(void *context, phl_error *error)
+{
+    const struct setting *setting = context;
+    phl_run *run = NULL;
+    phl_train_options train;
+    phl_train_options_init(&train);
+    train.kind = PHL_TD;
+    train.iterations = 2;
+    train.states = 2;
+    train.threads = 1;
+    phl_expert_options how;
+    phl_expert_options_init(&how);
+    how.threads = 1;
+    how.n_folds = 2;
+    phl_status status = phl_train(setting->forest, &train, &run, error);
+    if (status == PHL_OK) {
+        status = phl_run_add_expert(run, setting->forest, &how, error);
+    }
+    if (status == PHL_OK) {
+        status = use_expert(setting, run, error);
+    }
+    phl_run_free(run);
+    return status;
+}
+
 static phl_status do_evaluate(void *context, phl_error *error)
 {
     const struct setting *setting = context;
@@ -310,12 +377,13 @@ static void test_failures(void **state)
     static const struct {
         const char *name;
         phl_status (*run)(void *context, phl_error *error);
-    } tasks[] = {{"score", do_score},          {"score nodes", do_nodes},
-                 {"decode", do_decode},        {"classify", do_classify},
-                 {"label", do_label},          {"label by class", do_label_classes},
-                 {"sample", do_sample},        {"evaluate", do_evaluate},
-                 {"diagnose", do_diagnose},    {"features", do_features},
-                 {"classifier", do_classifier}};
+    } tasks[] = {{"score", do_score},           {"score nodes", do_nodes},
+                 {"decode", do_decode},         {"classify", do_classify},
+                 {"label", do_label},           {"label by class", do_label_classes},
+                 {"sample", do_sample},         {"evaluate", do_evaluate},
+                 {"diagnose", do_diagnose},     {"features", do_features},
+                 {"classifier", do_classifier}, {"expert", do_expert},
+                 {"add expert", do_add_expert}};
     static const char *const classes[] = {"left", "right"};
     static const char *const text = "left\t(a (b) (c))\n"
                                     "right\t(a _ (b (c) (?)))\n"
