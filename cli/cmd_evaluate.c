@@ -216,7 +216,7 @@ static int run_evaluate(const cli_arguments *parsed)
     training how = {0};
     phl_forest *forest = NULL;
     phl_evaluate_options_init(&v.options);
-    int code = training_begin(parsed, &v, &how);
+    int code = training_begin(parsed, &v, PHL_NO_KIND, &how);
     if (code == EXIT_OK) {
         v.options.structure = run_structure(parsed);
         v.options.prior = run_class_prior(parsed);

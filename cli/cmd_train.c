@@ -120,7 +120,7 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
     phl_status status = phl_train_file(forest, &how->options, &file, path, &run, &error);
     progress_end(line);
     if (status == PHL_OK && expert && !training_interrupted(run)) {
-        code = training_add_expert(parsed, forest, run);
+        code = training_members_add(parsed, forest, run);
     }
     if (status == PHL_OK && code == EXIT_OK) {
         code = training_end(parsed, run, path);
@@ -136,6 +136,35 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
     return code;
 }
 
+/* A linear classifier or an expert, without a model of trees. */
+static int train_alone(const cli_arguments *parsed, bool expert)
+{
+    phl_forest *forest = NULL;
+    int code = forest_read(parsed, &forest, NULL);
+    code = code != EXIT_OK ? code
+           : expert        ? training_members_expert(parsed, forest)
+                           : training_classifier(parsed, forest);
+    phl_forest_free(forest);
+    return code;
+}
+
+/* What is to be trained, as far as the trees play no role. */
+static int begin(const cli_arguments *parsed, const training_members *members, progress_line *line,
+                 training *how)
+{
+    int code = training_begin(parsed, line, members->kind, how);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    uint32_t usual = how->options.kind == PHL_GRAMMAR             ? 16
+                     : members->expert && members->kind == PHL_TD ? 40
+                                                                  : 10;
+    how->options.states =
+        arguments_given(parsed, "states") ? (uint32_t)arguments_integer(parsed, "states") : usual;
+    how->options.per_class = arguments_flag(parsed, "per-class");
+    return training_choose_piece(parsed, &how->options);
+}
+
 static int run_train(const cli_arguments *parsed)
 {
     progress_line line = {0};
@@ -144,33 +173,13 @@ static int run_train(const cli_arguments *parsed)
     training how = {0};
     training_members members = {0};
     int code = check_output(parsed);
-    if (code == EXIT_OK) {
-        code = training_members_read(parsed, &members);
-    }
+    code = code == EXIT_OK ? training_members_read(parsed, &members) : code;
     bool alone = members.expert && members.kind == PHL_NO_KIND;
     if (code == EXIT_OK && (alone || arguments_flag(parsed, "classifier"))) {
-        code = forest_read(parsed, &forest, NULL);
-        code = code != EXIT_OK ? code
-               : alone         ? training_expert(parsed, forest)
-                               : training_classifier(parsed, forest);
-        phl_forest_free(forest);
-        return code;
+        return train_alone(parsed, alone);
     }
     if (code == EXIT_OK) {
-        code = training_begin(parsed, &line, &how);
-    }
-    if (code == EXIT_OK && members.kind != PHL_NO_KIND) {
-        how.options.kind = members.kind;
-    }
-    if (code == EXIT_OK) {
-        uint32_t usual = how.options.kind == PHL_GRAMMAR            ? 16
-                         : members.expert && members.kind == PHL_TD ? 40
-                                                                    : 10;
-        how.options.states = arguments_given(parsed, "states")
-                                 ? (uint32_t)arguments_integer(parsed, "states")
-                                 : usual;
-        how.options.per_class = arguments_flag(parsed, "per-class");
-        code = training_choose_piece(parsed, &how.options);
+        code = begin(parsed, &members, &line, &how);
     }
     if (code == EXIT_OK) {
         code = forest_read(parsed, &forest, NULL);

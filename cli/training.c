@@ -148,17 +148,17 @@ static int check_model_given(const cli_arguments *parsed)
     return EXIT_OK;
 }
 
-int training_begin(const cli_arguments *parsed, void *context, training *how)
+int training_begin(const cli_arguments *parsed, void *context, phl_kind kind, training *how)
 {
     phl_train_options *o = &how->options;
     const char *partition = arguments_path(parsed, "partition");
     *how = (training){0};
     phl_train_options_init(o);
-    int missing = check_model_given(parsed);
+    int missing = kind == PHL_NO_KIND ? check_model_given(parsed) : EXIT_OK;
     if (missing != EXIT_OK) {
         return missing;
     }
-    o->kind = phl_kind_find(arguments_choice(parsed, "model"));
+    o->kind = kind == PHL_NO_KIND ? phl_kind_find(arguments_choice(parsed, "model")) : kind;
     if (o->kind != PHL_TF && partition) {
         return usage_error(parsed->command, "option --partition is for --model tf, not for %s",
                            phl_kind_name(o->kind));

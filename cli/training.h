@@ -32,8 +32,9 @@ typedef struct training {
 } training;
 
 /* Fill in the options as given; the callbacks report to `context`, which begins with a
- * progress_line.  Returns an exit code; clear in any case. */
-int training_begin(const cli_arguments *parsed, void *context, training *how);
+ * progress_line.  kind: given by --members, or PHL_NO_KIND.
+ * Returns an exit code; clear in any case. */
+int training_begin(const cli_arguments *parsed, void *context, phl_kind kind, training *how);
 void training_clear(training *how);
 /* A grammar per class that nobody asked for by name gets a head beside it, unless --head says
  * otherwise. */
@@ -64,9 +65,9 @@ typedef struct training_members {
 } training_members;
 int training_members_read(const cli_arguments *parsed, training_members *members);
 /* Train an expert alone and write it to --output.  Returns the exit code. */
-int training_expert(const cli_arguments *parsed, const phl_forest *forest);
+int training_members_expert(const cli_arguments *parsed, const phl_forest *forest);
 /* Give the run just written to --output an expert, too. */
-int training_add_expert(const cli_arguments *parsed, const phl_forest *forest, phl_run *run);
+int training_members_add(const cli_arguments *parsed, const phl_forest *forest, phl_run *run);
 
 /* Did a class or chain stop before its end? */
 bool training_interrupted(const phl_run *run);

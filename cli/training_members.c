@@ -63,7 +63,7 @@ static void tell(const phl_run *run)
     }
 }
 
-int training_expert(const cli_arguments *parsed, const phl_forest *forest)
+int training_members_expert(const cli_arguments *parsed, const phl_forest *forest)
 {
     const char *path = arguments_path(parsed, "output");
     phl_expert_options options;
@@ -98,7 +98,7 @@ int training_expert(const cli_arguments *parsed, const phl_forest *forest)
     return code;
 }
 
-int training_add_expert(const cli_arguments *parsed, const phl_forest *forest, phl_run *run)
+int training_members_add(const cli_arguments *parsed, const phl_forest *forest, phl_run *run)
 {
     const char *path = arguments_path(parsed, "output");
     phl_expert_options options;

@@ -95,7 +95,8 @@ phl_status phl_expert_tables_reserve(phl_expert_tables *tables,
 void phl_expert_chains(const phl_expert_tables *tables, const uint32_t near[PHL_NEAR_PLACES],
                        double *p);
 
-/* ---- Pooling: pool.c --------------------------------------------------------------------------
+/* ---- Pooling: expert_pool.c
+ * --------------------------------------------------------------------------
  */
 
 /* The product of voices: log_p [n][width] of each, weights [n], into p [width], which adds up to 1.
@@ -111,11 +112,11 @@ typedef struct phl_expert_samples {
     size_t label_capacity, pattern_capacity;
 } phl_expert_samples;
 
-void phl_expert_samples_clear(phl_expert_samples *samples);
+void phl_expert_pool_clear(phl_expert_samples *samples);
 /* Weights for all patterns: those that make the labels most probable, held to the ones of all
  * patterns together, those to equal shares. */
-phl_status phl_expert_samples_fit(const phl_expert_samples *samples,
-                                  double weights[PHL_EXPERT_PATTERNS][PHL_EXPERT_MOST_VOICES],
-                                  phl_error *error);
+phl_status phl_expert_pool_fit(const phl_expert_samples *samples,
+                               double weights[PHL_EXPERT_PATTERNS][PHL_EXPERT_MOST_VOICES],
+                               phl_error *error);
 
 #endif

@@ -480,7 +480,7 @@ static phl_status learn(struct work *work, phl_error *error)
         status = gather_samples(work, error);
     }
     if (status == PHL_OK && work->samples.n > 0) {
-        status = phl_expert_samples_fit(&work->samples, expert->weights, error);
+        status = phl_expert_pool_fit(&work->samples, expert->weights, error);
         if (status == PHL_OK) {
             status = measure(work, error);
         }
@@ -512,7 +512,7 @@ phl_status phl_run_add_expert(phl_run *run, const phl_forest *forest,
         clear_part(&work.parts[i]);
     }
     phl_free(work.parts);
-    phl_expert_samples_clear(&work.samples);
+    phl_expert_pool_clear(&work.samples);
     phl_neighbourhood_clear(&work.nodes);
     phl_free(work.log_p);
     phl_free(work.predictive);

@@ -1,4 +1,4 @@
-/* pool.c - products of voices, and their weights; see expert.h.
+/* expert_pool.c - products of voices, and their weights; see expert.h.
  *
  * The weights w of a pattern maximise sum_i log p_w(label_i) - shrinkage / 2 |w - w0|^2, where
  * log p_w = sum_v w_v log p_v - log of the sum over labels: concave, solved by Newton's method with
@@ -39,7 +39,7 @@ void phl_expert_pool(const double *log_p, const double *weights, size_t n, size_
     }
 }
 
-void phl_expert_samples_clear(phl_expert_samples *samples)
+void phl_expert_pool_clear(phl_expert_samples *samples)
 {
     phl_free(samples->log_p);
     phl_free(samples->label);
@@ -181,9 +181,9 @@ static void maximise(struct fit *fit, double *w)
     }
 }
 
-phl_status phl_expert_samples_fit(const phl_expert_samples *samples,
-                                  double weights[PHL_EXPERT_PATTERNS][PHL_EXPERT_MOST_VOICES],
-                                  phl_error *error)
+phl_status phl_expert_pool_fit(const phl_expert_samples *samples,
+                               double weights[PHL_EXPERT_PATTERNS][PHL_EXPERT_MOST_VOICES],
+                               phl_error *error)
 {
     double equal[MOST] = {0}, all[MOST];
     for (size_t v = 0; v < samples->n_voices; v++) {
