@@ -237,7 +237,7 @@ static const cli_option run_rows[] = {
     {.name = "members",
      .type = OPTION_STRING,
      .argument = "LIST",
-     .excludes = "model",
+     .excludes = "model piece piece-classes piece-chains",
      .help =
          "what labels are filled in and odd trees are found by, together: one of tf, sp, full, "
          "td and grammar, and expert, separated by a comma; 'expert' alone is a predictor on the "
