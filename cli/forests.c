@@ -55,6 +55,9 @@ const option_group reading_options = GROUP("Reading", reading_rows);
 static const cli_option format_rows[] = {
     OPTION_FLAG_ROW("attributes", "XML, HTML: attributes too, as leaves labelled @name"),
     OPTION_FLAG_ROW("text", "XML, HTML: text too, as leaves labelled #text"),
+    OPTION_STRING_ROW("xml-label", "name+ATTR",
+                      "XML, HTML: the value of an attribute is part of the label, as in div+menu",
+                      .fallback_note = "the name alone"),
     OPTION_LIST_ROW("html-skip", "A,B,...",
                     "HTML: leave out these elements and what is in them, as in script,style,svg"),
     OPTION_CHOICE_ROW("lengths", "WHAT", "drop|bin",
@@ -69,8 +72,9 @@ static const cli_option format_rows[] = {
     OPTION_FLAG_ROW("family", "RNA: the second word of a title is the class"),
     OPTION_CHOICE_ROW("words", "WHAT", "keep|drop", "parse trees: words as leaves, or not at all",
                       .fallback = "keep"),
-    OPTION_CHOICE_ROW("conllu-label", "COLUMN", "upos|deprel|form",
-                      "CoNLL-U: the column that holds the label", .fallback = "upos"),
+    OPTION_CHOICE_ROW(
+        "conllu-label", "COLUMN", "upos|deprel|form|upos+deprel|form+upos|form+deprel",
+        "CoNLL-U: the column that holds the label, or two of them: NOUN+nsubj", .fallback = "upos"),
 };
 const option_group reading_formats = GROUP("Formats", format_rows);
 
@@ -182,6 +186,10 @@ void forest_read_options(const cli_arguments *parsed, read_reports *reports, phl
     o->limit = (size_t)arguments_integer(parsed, "limit");
     o->xml_attributes = arguments_flag(parsed, "attributes");
     o->xml_text = arguments_flag(parsed, "text");
+    const char *parts = arguments_string(parsed, "xml-label");
+    if (parts) { /* name+ATTR; the name may be left out */
+        o->xml_label = strchr(parts, '+') ? strchr(parts, '+') + 1 : parts;
+    }
     o->html_skip = arguments_list(parsed, "html-skip", &o->n_html_skip);
     o->newick_lengths = arguments_choice_index(parsed, "lengths") == 1;
     o->rna_runs = arguments_choice_index(parsed, "unpaired") == 1;

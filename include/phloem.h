@@ -312,7 +312,12 @@ PHL_API phl_format phl_format_of_file(const char *path);
 typedef enum phl_conllu_label {
     PHL_CONLLU_UPOS = 0,
     PHL_CONLLU_DEPREL,
-    PHL_CONLLU_FORM
+    PHL_CONLLU_FORM,
+    /* Two columns, "NOUN+nsubj"; the first alone where the second is not known.  When writing, the
+     * column is the first. */
+    PHL_CONLLU_UPOS_DEPREL,
+    PHL_CONLLU_FORM_UPOS,
+    PHL_CONLLU_FORM_DEPREL
 } phl_conllu_label;
 
 typedef struct phl_read_options {
@@ -354,10 +359,12 @@ typedef struct phl_read_options {
     uint32_t class_level;
     const char *const *endings; /* "svg=xml": files with this ending are of this format ... */
     size_t n_endings;           /* ... beside those that formats have by themselves */
-    bool newick_lengths; /* Newick: the power of two of a branch's length is part of the label */
-    bool rna_runs;       /* RNA: a run of unpaired bases is one leaf, not each base */
-    bool rna_drop_knots; /* RNA: of two pairs that cross, drop the one that opens later */
-    bool rna_family;     /* RNA: the second word of a title is the class */
+    const char *xml_label; /* XML, HTML: the value of this attribute is part of the label, behind a
+                            * plus: "div+menu"; NULL: the name alone */
+    bool newick_lengths;   /* Newick: the power of two of a branch's length is part of the label */
+    bool rna_runs;         /* RNA: a run of unpaired bases is one leaf, not each base */
+    bool rna_drop_knots;   /* RNA: of two pairs that cross, drop the one that opens later */
+    bool rna_family;       /* RNA: the second word of a title is the class */
 } phl_read_options;
 
 /* What was read.  Frozen. */

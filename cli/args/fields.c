@@ -33,6 +33,7 @@ static const field fields[] = {
     {"read.xml_text", "text"},
     {"read.html_skip", "html-skip"},
     {"read.n_html_skip", "html-skip"},
+    {"read.xml_label", "xml-label"},
     {"read.newick_lengths", "lengths"},
     {"read.rna_runs", "unpaired"},
     {"read.rna_drop_knots", "knots"},

@@ -37,6 +37,7 @@ typedef struct conllu_reading {
     uint64_t first_line; /* of the sentence's first word; 0: none yet */
     bool has_lines;      /* the sentence has lines that are no comments */
     phl_text id;
+    phl_text both; /* a label of two columns */
 } conllu_reading;
 
 /* A field of the line at hand. */
@@ -56,9 +57,27 @@ static void start_sentence(conllu_reading *reading)
 
 size_t phl_conllu_label_column(phl_conllu_label label)
 {
-    return label == PHL_CONLLU_DEPREL ? PHL_CONLLU_DEPREL_COLUMN
-           : label == PHL_CONLLU_FORM ? PHL_CONLLU_FORM_COLUMN
-                                      : PHL_CONLLU_UPOS_COLUMN;
+    switch (label) {
+    case PHL_CONLLU_DEPREL:
+        return PHL_CONLLU_DEPREL_COLUMN;
+    case PHL_CONLLU_FORM:
+    case PHL_CONLLU_FORM_UPOS:
+    case PHL_CONLLU_FORM_DEPREL:
+        return PHL_CONLLU_FORM_COLUMN;
+    case PHL_CONLLU_UPOS:
+    case PHL_CONLLU_UPOS_DEPREL:
+        break;
+    }
+    return PHL_CONLLU_UPOS_COLUMN;
+}
+
+/* The column that the second part of labels comes from; 0: none. */
+static size_t second_column(phl_conllu_label label)
+{
+    return label == PHL_CONLLU_UPOS_DEPREL || label == PHL_CONLLU_FORM_DEPREL
+               ? PHL_CONLLU_DEPREL_COLUMN
+           : label == PHL_CONLLU_FORM_UPOS ? PHL_CONLLU_UPOS_COLUMN
+                                           : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -172,7 +191,8 @@ static phl_status raise_field(conllu_reading *reading, const char *line, field w
         "found '%s', expected %s", phl_text_excerpt(what.begin, what.length, shown), expected);
 }
 
-static phl_status read_label(conllu_reading *reading, const char *line, field what, int32_t *label)
+/* A column with a label, or _ if it is not known. */
+static phl_status check_label(conllu_reading *reading, const char *line, field what, bool *known)
 {
     uint64_t cap = reading->reader->options->max_name;
     if (what.length == 0) {
@@ -186,12 +206,38 @@ static phl_status read_label(conllu_reading *reading, const char *line, field wh
             "a label '%s' of %zu bytes, more than %llu",
             phl_text_excerpt(what.begin, what.length, shown), what.length, (unsigned long long)cap);
     }
-    if (what.length == 1 && *what.begin == '_') {
-        *label = PHL_UNKNOWN;
-        return PHL_OK;
+    *known = what.length > 1 || *what.begin != '_';
+    return PHL_OK;
+}
+
+/* The label of a word: one column, or two. */
+static phl_status read_labels(conllu_reading *reading, const char *line, const field *fields,
+                              int32_t *label)
+{
+    phl_conllu_label which = reading->reader->options->conllu_label;
+    field first = fields[phl_conllu_label_column(which)];
+    size_t column = second_column(which);
+    bool known, second_known = false;
+    phl_status status = check_label(reading, line, first, &known);
+    if (status == PHL_OK && column > 0) {
+        status = check_label(reading, line, fields[column], &second_known);
     }
-    return phl_builder_label(reading->reader->builder, what.begin, what.length, label,
-                             reading->error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    *label = PHL_UNKNOWN;
+    if (!known || !second_known) {
+        return known ? phl_builder_label(reading->reader->builder, first.begin, first.length, label,
+                                         reading->error)
+                     : PHL_OK;
+    }
+    field second = fields[column];
+    phl_text *both = &reading->both;
+    status = phl_reader_join_label(both, first.begin, first.length, second.begin, second.length,
+                                   reading->error);
+    return status == PHL_OK ? phl_builder_label(reading->reader->builder, both->bytes, both->length,
+                                                label, reading->error)
+                            : status;
 }
 
 static phl_status raise_second_root(conllu_reading *reading, const char *line, field head)
@@ -246,9 +292,7 @@ static phl_status read_word(conllu_reading *reading, const char *line, size_t le
     phl_position place = phl_lines_position(&reading->lines, line, head.begin);
     made->line = place.line;
     made->column = place.column;
-    status = read_label(reading, line,
-                        fields[phl_conllu_label_column(reading->reader->options->conllu_label)],
-                        &made->label);
+    status = read_labels(reading, line, fields, &made->label);
     if (status == PHL_OK) {
         reading->n_words = number;
         reading->first_line = number == 1 ? place.line : reading->first_line;
@@ -391,6 +435,7 @@ static void close_sentences(phl_reader *reader)
     phl_lines_clear(&reading->lines);
     phl_free(reading->words);
     phl_text_clear(&reading->id);
+    phl_text_clear(&reading->both);
 }
 
 static phl_status read_sentences(phl_reader *reader, phl_error *error)

@@ -134,6 +134,21 @@ static phl_status add_attributes(html_reading *reading, const GumboNode *node)
     return status;
 }
 
+/* The value of the attribute that is part of labels, behind the name in reading->label. */
+static phl_status add_value(html_reading *reading, const GumboNode *node)
+{
+    const char *wanted = reading->reader->options->xml_label;
+    const GumboAttribute *found =
+        wanted != NULL ? gumbo_get_attribute(&node->v.element.attributes, wanted) : NULL;
+    phl_status status = PHL_OK;
+    if (found != NULL) {
+        status = phl_text_append(&reading->label, "+", 1, reading->error);
+    }
+    return status == PHL_OK && found != NULL
+               ? phl_text_append_string(&reading->label, found->value, reading->error)
+               : status;
+}
+
 static phl_status open_element(html_reading *reading, const GumboNode *node)
 {
     const phl_read_options *options = reading->reader->options;
@@ -142,6 +157,9 @@ static phl_status open_element(html_reading *reading, const GumboNode *node)
     }
     phl_status status = phl_grow(&reading->steps, &reading->capacity, reading->depth + 1,
                                  sizeof *reading->steps, reading->error);
+    if (status == PHL_OK) {
+        status = add_value(reading, node);
+    }
     if (status == PHL_OK) {
         status = add_node(reading, node, "an element called", false);
     }

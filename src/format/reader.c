@@ -105,6 +105,17 @@ phl_status phl_reader_check_name(const phl_reader *reader, phl_position place, c
                         phl_text_excerpt(name, length, shown), length, (unsigned long long)cap);
 }
 
+phl_status phl_reader_join_label(phl_text *label, const char *first, size_t length,
+                                 const char *second, size_t second_length, phl_error *error)
+{
+    label->length = 0;
+    phl_status status = phl_text_append(label, first, length, error);
+    if (status == PHL_OK) {
+        status = phl_text_append(label, "+", 1, error);
+    }
+    return status == PHL_OK ? phl_text_append(label, second, second_length, error) : status;
+}
+
 phl_status phl_reader_raise_depth(const phl_reader *reader, phl_position place, phl_error *error)
 {
     return phl_raise_at(

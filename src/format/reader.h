@@ -8,6 +8,7 @@
 #ifndef PHL_FORMAT_READER_H
 #define PHL_FORMAT_READER_H
 
+#include "base/text.h"
 #include "forest/builder.h"
 #include "format/input.h"
 #include "format/lines.h"
@@ -42,6 +43,10 @@ phl_status phl_reader_end_document(phl_reader *reader, phl_error *error);
 /* Refuse a name of more bytes than options allow; `what` goes before it. */
 phl_status phl_reader_check_name(const phl_reader *reader, phl_position place, const char *what,
                                  const char *name, size_t length, phl_error *error);
+
+/* A label of two parts, "first+second", in place of what `label` held. */
+phl_status phl_reader_join_label(phl_text *label, const char *first, size_t length,
+                                 const char *second, size_t second_length, phl_error *error);
 
 /* Elements are nested deeper than options allow. */
 phl_status phl_reader_raise_depth(const phl_reader *reader, phl_position place, phl_error *error);

@@ -136,6 +136,27 @@ static phl_status open_labelled(phl_xml_reading *reading, const char *name, size
     return status == PHL_OK ? phl_builder_open_label(builder, label, slot, reading->error) : status;
 }
 
+/* An element, labelled by its name and, if asked for, the value of an attribute. */
+static phl_status open_element(phl_xml_reading *reading, const char *name, size_t length,
+                               const XML_Char **attributes)
+{
+    const char *wanted = reading->reader->options->xml_label;
+    const char *value = NULL;
+    for (size_t i = 0; wanted != NULL && attributes[i] != NULL && value == NULL; i += 2) {
+        value = strcmp(attributes[i], wanted) == 0 ? attributes[i + 1] : NULL;
+    }
+    if (value == NULL) {
+        return open_labelled(reading, name, length, 0);
+    }
+    phl_text *label = &reading->label;
+    phl_status status =
+        phl_reader_join_label(label, name, length, value, strlen(value), reading->error);
+    if (status == PHL_OK) {
+        status = check_name(reading, "a label", label->bytes, label->length);
+    }
+    return status == PHL_OK ? open_labelled(reading, label->bytes, label->length, 0) : status;
+}
+
 /* A leaf "@name" for each attribute. */
 static phl_status add_attributes(phl_xml_reading *reading, const XML_Char **attributes)
 {
@@ -263,7 +284,7 @@ static void XMLCALL start_element(void *context, const XML_Char *name, const XML
         if (reading->nodes && strcmp(name, PHL_XML_NODE) == 0) {
             status = open_coded_node(reading, attributes);
         } else {
-            status = open_labelled(reading, name, length, 0);
+            status = open_element(reading, name, length, attributes);
             if (status == PHL_OK && options->xml_attributes) {
                 status = add_attributes(reading, attributes);
             }

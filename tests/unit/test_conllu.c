@@ -229,13 +229,32 @@ static void test_recognised(void **state)
     assert_int_equal(recognised_status(text, strlen(text)), PHL_OK);
 }
 
+static void test_two_columns(void **state)
+{
+    (void)state;
+    phl_read_options options = read_options(PHL_FORMAT_CONLLU);
+    const char *text =
+        "1\tdogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\t_\t_\t0\t_\t_\t_\n"
+        "3\t_\t_\tX\t_\t_\t2\tdep\t_\t_\n";
+    options.conllu_label = PHL_CONLLU_UPOS_DEPREL;
+    check_trees(&options, text, "(VERB (NOUN+nsubj) (X+dep))\n");
+    options.conllu_label = PHL_CONLLU_FORM_UPOS;
+    check_trees(&options, text, "(bark+VERB (dogs+NOUN) (?))\n");
+    options.conllu_label = PHL_CONLLU_FORM_DEPREL;
+    check_trees(&options, text, "(bark (dogs+nsubj) (?))\n");
+    /* The parts are no labels of their own. */
+    phl_forest *forest = read_text(&options, text, strlen(text));
+    assert_int_equal(phl_forest_labels(forest), 2);
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_labels),     cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_faults),     cmocka_unit_test(test_recovery),
-        cmocka_unit_test(test_extremes),   cmocka_unit_test(test_writing),
-        cmocka_unit_test(test_recognised),
+        cmocka_unit_test(test_two_columns), cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_sentences),   cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_recovery),    cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_writing),     cmocka_unit_test(test_recognised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

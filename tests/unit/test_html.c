@@ -51,6 +51,18 @@ static void test_options(void **state)
     check_trees(&options, page, "(html (body (p (i))))\n"); /* the root stays */
 }
 
+static void test_attribute_in_label(void **state)
+{
+    (void)state;
+    phl_read_options options = html();
+    options.xml_label = "class";
+    check_trees(&options, "<div class='a b'><p CLASS=c id=x>x<p>y",
+                "(html (head) (body (\"div+a b\" (p+c) (p))))\n");
+    options.max_name = 6;
+    check_bad(&options, "<div class=menu>", PHL_ERR_LIMIT, 1, 1, "'div+menu' of 8 bytes",
+              "max_name");
+}
+
 static void test_encodings(void **state)
 {
     (void)state;
@@ -178,9 +190,13 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements),  cmocka_unit_test(test_options),
-        cmocka_unit_test(test_encodings), cmocka_unit_test(test_recognised),
-        cmocka_unit_test(test_caps),      cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_recognised),
+        cmocka_unit_test(test_attribute_in_label),
+        cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

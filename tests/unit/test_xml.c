@@ -47,6 +47,18 @@ static void test_attributes_and_text(void **state)
     check_trees(&options, "<!DOCTYPE a [<!ATTLIST a d CDATA 'x'>]><a c=''/>", "(a (@c) (@d))\n");
 }
 
+static void test_attribute_in_label(void **state)
+{
+    (void)state;
+    phl_read_options options = xml();
+    options.xml_label = "type";
+    check_trees(&options, "<a type='x'><b type=''/><c x='y'/><node type='z'/></a>",
+                "(a+x (b+) (c) (node+z))\n");
+    options.max_name = 3;
+    check_bad(&options, "<a type='xyz'/>", PHL_ERR_LIMIT, 1, 1, "a label 'a+xyz' of 5 bytes",
+              "max_name");
+}
+
 static void test_instructions(void **state)
 {
     (void)state;
@@ -439,12 +451,19 @@ static void test_recognised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements),       cmocka_unit_test(test_attributes_and_text),
-        cmocka_unit_test(test_instructions),   cmocka_unit_test(test_not_well_formed),
-        cmocka_unit_test(test_encodings),      cmocka_unit_test(test_entities),
-        cmocka_unit_test(test_caps),           cmocka_unit_test(test_attacks),
-        cmocka_unit_test(test_deep_documents), cmocka_unit_test(test_writing),
-        cmocka_unit_test(test_all_characters), cmocka_unit_test(test_recognised),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_attributes_and_text),
+        cmocka_unit_test(test_attribute_in_label),
+        cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_not_well_formed),
+        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_entities),
+        cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_attacks),
+        cmocka_unit_test(test_deep_documents),
+        cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_all_characters),
+        cmocka_unit_test(test_recognised),
         cmocka_unit_test(test_class_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
