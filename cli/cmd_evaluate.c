@@ -268,7 +268,7 @@ static const cli_option evaluate_rows[] = {
      .letter = 'C',
      .type = OPTION_LIST,
      .argument = "C,C,...",
-     .fallback_note = "10, grammar 16",
+     .fallback_note = "20 for tf, grammar 16, others 10",
      .help = "numbers of hidden states to choose from; grammar: of annotations"},
     OPTION_STRUCTURE_ROW("slots"),
     OPTION_CLASS_PRIOR_ROW,

@@ -1,6 +1,7 @@
-/* cmd_generate.c - phloem generate: the paper's labelling trees, synthetic document families.
+/* cmd_generate.c - phloem generate: the paper's labelling trees, synthetic document families,
+ * trees of gates.
  *
- * Contents: generate symm, generate documents, the command.
+ * Contents: generate symm, generate documents, generate logic, the command.
  */
 #include "commands.h"
 #include "forests.h"
@@ -126,13 +127,58 @@ static const cli_command command_documents = {
     .run = run_documents,
 };
 
+/* ---- generate logic ---- */
+
+static int run_logic(const cli_arguments *parsed)
+{
+    phl_logic_options options;
+    phl_forest *forest = NULL;
+    phl_error error = {0};
+    phl_logic_options_init(&options);
+    options.trees = (size_t)arguments_integer(parsed, "trees");
+    options.depth = (size_t)arguments_integer(parsed, "depth");
+    int code = arguments_seed(parsed, &options.seed);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    phl_status status = phl_generate_logic(&options, &forest, &error);
+    return write_and_free(parsed, status, forest, &error);
+}
+
+static const cli_option logic_rows[] = {
+    COUNT("trees", 1, MOST_TREES, "2000", "number of trees"),
+    COUNT("depth", 1, 8, "4", "links from the root to a leaf, at most"),
+    OPTION_SEED_ROW,
+};
+static const option_group logic_options = {"Trees", logic_rows,
+                                           sizeof logic_rows / sizeof *logic_rows};
+static const option_group *const logic_groups[] = {&writing_options, &logic_options,
+                                                   &general_options, NULL};
+static const example logic_examples[] = {
+    {"2,000 trees", "phloem generate logic -o logic.trees"},
+    {"a look at some trees", "phloem generate logic --trees 3 --depth 2 -o -"},
+    {NULL, NULL}};
+
+static const cli_command command_logic = {
+    .name = "generate logic",
+    .summary = "trees of gates: labels that follow from the children's",
+    .description =
+        "Trees labelled 0 and 1. Leaves have a label at random; the label of any other node is the "
+        "value of its gate: of one child 'not', of two 'implies', of three 'if' (the first chooses "
+        "between the second and the third). The two last depend on the order of the children, so "
+        "a model has to find which child positions matter, and how they act together.",
+    .groups = logic_groups,
+    .examples = logic_examples,
+    .run = run_logic,
+};
+
 /* ---- the command ---- */
 
-static const cli_command *const kinds[] = {&command_symm, &command_documents, NULL};
+static const cli_command *const kinds[] = {&command_symm, &command_documents, &command_logic, NULL};
 
 const cli_command command_generate = {
     .name = "generate",
-    .summary = "generate trees: the paper's labelling trees, document families",
+    .summary = "generate trees: the paper's, document families, gates",
     .description = "Generates trees to learn from, for when you have none, or none whose "
                    "truth is known. The same seed gives the same trees.",
     .subcommands = kinds,

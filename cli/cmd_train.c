@@ -227,7 +227,7 @@ static const cli_option run_rows[] = {
      .argument = "C",
      .least = 1,
      .most = PHL_MOST_STATES,
-     .fallback_note = "10, grammar 16, td with --members 40",
+     .fallback_note = "10, tf 20, grammar 16, td with --members 40",
      .help = "hidden states; grammar: annotations of a label at most"},
     {.name = "per-class",
      .letter = 'c',
@@ -249,7 +249,7 @@ static const cli_option run_rows[] = {
          "smoothing partition "
          "checkpoint no-embed progress warmup chains keep anneal sampler clustering k "
          "slots-min slots-max slot-support core-max phi alpha alpha0 beta gamma delta "
-         "update-concentration",
+         "update-concentration recycle",
      .help = "train no model of trees but a linear classifier on their pieces, which "
              "is fast and usually classifies best; every tree must have a class"},
     {.name = "folds-file",

@@ -43,13 +43,18 @@ static const cli_option gibbs_rows[] = {
     OPTION_REAL_ROW("alpha", "X", 0, HUGE_VAL, "concentration of the core around its base",
                     .fallback = "1"),
     OPTION_REAL_ROW("alpha0", "X", 0, HUGE_VAL, "concentration of the base", .fallback = "1"),
-    OPTION_REAL_ROW("beta", "X", 0, HUGE_VAL, "Dirichlet parameter of the labels", .fallback = "1"),
+    OPTION_REAL_ROW("beta", "X", 0, HUGE_VAL, "Dirichlet parameter of the labels",
+                    .fallback = "0.05"),
     OPTION_REAL_ROW("gamma", "X", 0, HUGE_VAL,
                     "Dirichlet parameter of leaf states (tf) and of shapes (every model)",
                     .fallback = "1"),
     OPTION_REAL_ROW("delta", "X", 0, HUGE_VAL,
                     "soft clustering: Dirichlet parameter of a state's blocks", .fallback = "1"),
     OPTION_FLAG_ROW("update-concentration", "learn alpha and alpha0 as well"),
+    OPTION_INTEGER_ROW("recycle", "N", 0, PHL_MOST_ITERATIONS,
+                       "tries of each chain, in its warm-up, to put two states together and to "
+                       "divide another one between them; 0: none",
+                       .fallback = "200"),
 };
 const option_group gibbs_options = {"Sampling (model tf)", gibbs_rows,
                                     sizeof gibbs_rows / sizeof *gibbs_rows};
@@ -128,6 +133,7 @@ int training_gibbs_read(const cli_arguments *parsed, training *how)
     o->gamma = arguments_real(parsed, "gamma");
     o->delta = arguments_real(parsed, "delta");
     o->update_concentration = arguments_flag(parsed, "update-concentration");
+    o->recycle = (size_t)arguments_integer(parsed, "recycle");
     int code = read_anneal(parsed, o);
     return code == EXIT_OK ? read_sizes(parsed, how) : code;
 }

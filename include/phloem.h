@@ -512,6 +512,18 @@ PHL_API void phl_symm_options_init_sized(phl_symm_options *options, size_t size)
 PHL_API phl_status phl_generate_symm(const phl_symm_options *options, phl_forest **forest,
                                      phl_error *error);
 
+/* Trees whose labels, 0 and 1, are a function of their children's labels: not, implies, if. */
+typedef struct phl_logic_options {
+    size_t size; /* set by init */
+    uint64_t seed;
+    size_t trees; /* 2,000 */
+    size_t depth; /* links from the root to a leaf, at most: 4 */
+} phl_logic_options;
+#define phl_logic_options_init(options) phl_logic_options_init_sized((options), sizeof *(options))
+PHL_API void phl_logic_options_init_sized(phl_logic_options *options, size_t size);
+PHL_API phl_status phl_generate_logic(const phl_logic_options *options, phl_forest **forest,
+                                      phl_error *error);
+
 /* Families of XML-like documents: one vocabulary, a grammar a class with optional and repeated
  * sections. */
 typedef struct phl_documents_options {
@@ -615,7 +627,7 @@ typedef struct phl_train_options {
     size_t size;   /* set by init */
     phl_kind kind; /* PHL_GRAMMAR */
     phl_learner learner;
-    uint32_t states;          /* C: 10; the grammar: annotations of a label at most, 16 */
+    uint32_t states;          /* C: 20 (tf), 10; the grammar: annotations of a label at most, 16 */
     bool per_class;           /* one model per class; every tree must have a class */
     uint64_t seed;            /* 42 */
     int threads;              /* 0: all cores */
@@ -644,7 +656,7 @@ typedef struct phl_train_options {
     uint64_t core_max;   /* cells of the core: 2^20 */
     const uint32_t *sizes; /* fixed k of slots 1, 2, ..., the rest 1; NULL: learned */
     size_t n_sizes;
-    double phi, alpha, alpha0, beta, gamma, delta; /* priors: 2, 1, 1, 1, 1, 1 */
+    double phi, alpha, alpha0, beta, gamma, delta; /* priors: 2, 1, 1, 0.05, 1, 1 */
     bool update_concentration;                     /* learn alpha and alpha0 too */
 
     phl_progress_fn progress;
@@ -667,6 +679,8 @@ typedef struct phl_train_options {
     const char *const *piece_classes; /* [n_piece_classes] not for grammars */
     size_t n_piece_classes;
     size_t piece_first_chain, piece_last_chain; /* chains or restarts, from 1 */
+
+    size_t recycle; /* Gibbs: tries of a chain to recycle states, in the warm-up: 200 */
 } phl_train_options;
 
 #define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))

@@ -81,6 +81,7 @@ static const field fields[] = {
     {"train.soft", "clustering"},
     {"train.warmup", "warmup"},
     {"train.chains", "chains"},
+    {"train.recycle", "recycle"},
     {"train.keep", "keep"},
     {"train.anneal_start", "anneal"},
     {"train.anneal_end", "anneal"},

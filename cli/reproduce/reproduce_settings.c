@@ -115,6 +115,7 @@ void reproduce_settings_options(const reproduction *r, const cell *c, uint64_t s
     o->chains = c->model->one_chain ? 1 : r->chains;
     o->slots_min = 1;
     o->slots_max = r->experiment->labelling ? 3 : 5;
+    o->beta = 1.0; /* the paper's; the default is another one */
     if (c->model->sampler == PHL_SAMPLER_PAPER) {
         use_paper_sampler(r, o);
         return;
@@ -134,10 +135,10 @@ char *reproduce_settings_command(const reproduction *r, const cell *c, const phl
     if (o->kind == PHL_TF) {
         snprintf(how, sizeof how,
                  "%s--warmup %zu --anneal %g:%zu --chains %zu --keep %zu --slots-min %u "
-                 "--slots-max %u",
+                 "--slots-max %u --beta %g",
                  o->sampler == PHL_SAMPLER_PAPER ? "--sampler paper " : "", o->warmup,
                  o->anneal_start, o->anneal_end, o->chains, o->keep, (unsigned)o->slots_min,
-                 (unsigned)o->slots_max);
+                 (unsigned)o->slots_max, o->beta);
     } else {
         snprintf(how, sizeof how, "--tolerance %g --restarts %zu", o->tolerance, o->restarts);
     }

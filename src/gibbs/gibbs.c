@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "base/sampler.h"
+#include "gibbs/label_swap.h"
+#include "gibbs/state_recycle.h"
 #include "model/purposes.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -27,7 +29,9 @@ static void set_uniform(phl_params *params)
     phl_params_complete(params);
 }
 
-/* Partitions to start from: given ones, given sizes, or two blocks in random slots. */
+enum { PRESENT = 3 }; /* slots of a start by presence */
+
+/* Partitions to start from: given ones, given sizes, or two blocks in some slots. */
 static phl_status start_partitions(phl_gibbs *gibbs, const phl_axis *fixed, uint32_t n_fixed,
                                    phl_error *error)
 {
@@ -52,8 +56,13 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_axis *fixed, uint
     }
     const uint32_t *sizes = partitions->prior.fixed;
     uint32_t wanted = partitions->prior.slots_min > 1 ? partitions->prior.slots_min : 1;
+    bool presence = gibbs->options.presence_start && sizes == NULL;
+    uint32_t asked = presence ? PRESENT : gibbs->options.start_slots;
+    wanted = asked > wanted ? asked : wanted;
     wanted = wanted > partitions->prior.slots_max ? partitions->prior.slots_max : wanted;
-    wanted = partitions->prior.core_max < 2 ? 0 : wanted;
+    while (wanted > 0 && ldexp(1.0, (int)wanted) > (double)partitions->prior.core_max) {
+        wanted--;
+    }
     uint32_t *order = phl_alloc(pairs->n_eligible, sizeof *order, error);
     if (order == NULL) {
         return PHL_ERR_MEMORY;
@@ -63,11 +72,14 @@ static phl_status start_partitions(phl_gibbs *gibbs, const phl_axis *fixed, uint
     }
     phl_shuffle(&rng, pairs->n_eligible, order);
     for (uint32_t i = 0; n_fixed == 0 && i < pairs->n_eligible; i++) {
-        uint32_t e = sizes != NULL ? i : order[i];
+        uint32_t e = sizes != NULL || presence ? i : order[i];
         uint32_t size = sizes != NULL ? sizes[e] : i < wanted ? 2 : 1;
         partitions->size[e] = size;
         phl_partition_draw(&rng, &partitions->stirling, values, size,
                            partitions->block + e * values);
+        for (size_t q = 0; presence && size == 2 && q < values; q++) {
+            partitions->block[e * values + q] = q + 1 == values;
+        }
     }
     phl_free(order);
     return PHL_OK;
@@ -182,6 +194,12 @@ static phl_status make_parts(phl_gibbs *made, uint32_t states, uint32_t labels, 
         return status;
     }
     status = phl_shape_counts(index->forest, NULL, made->shape_counts, error);
+    if (status == PHL_OK) {
+        status = phl_label_swap_create(made, &made->swap, error);
+    }
+    if (status == PHL_OK && made->options.recycle > 0) {
+        status = phl_state_recycle_create(made, &made->recycle, error);
+    }
     return status == PHL_OK
                ? phl_state_counts_create(made->pairs, states, &made->state_counts, error)
                : status;
@@ -266,6 +284,8 @@ void phl_gibbs_free(phl_gibbs *gibbs)
     phl_upward_free(gibbs->upward);
     phl_partitions_free(gibbs->partitions);
     phl_state_counts_free(gibbs->state_counts);
+    phl_label_swap_free(gibbs->swap);
+    phl_state_recycle_free(gibbs->recycle);
     phl_params_free(gibbs->params);
     phl_params_free(gibbs->shape_counts);
     phl_free(gibbs->times);
@@ -293,18 +313,17 @@ void phl_gibbs_free(phl_gibbs *gibbs)
 
 phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_error *error)
 {
-    if (gibbs->options.fixed_partitions) {
-        phl_partitions_set_score_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0);
-        return PHL_OK;
-    }
     phl_rng rng;
     phl_gibbs_rng(gibbs, PHL_PURPOSE_PARTITION, 0, &rng);
     phl_status status =
         phl_partitions_set_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0, error);
     if (status == PHL_OK) {
-        status = phl_partition_sweep(gibbs->partitions, temperature, &rng, error);
+        status = phl_label_swap_sweep(gibbs, temperature, error);
     }
-    return status;
+    bool held = gibbs->options.fixed_partitions || gibbs->iteration < gibbs->options.hold_end;
+    return status == PHL_OK && !held
+               ? phl_partition_sweep(gibbs->partitions, temperature, &rng, error)
+               : status;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -365,7 +384,7 @@ static double soft_marginal(const phl_gibbs *gibbs, uint32_t a)
     return marginal(gibbs->counts.kappa[a], c + 1, k, &each, &all);
 }
 
-static double joint(const phl_gibbs *gibbs)
+double phl_gibbs_joint(const phl_gibbs *gibbs)
 {
     const phl_params *params = gibbs->params;
     size_t c = params->states;
@@ -396,8 +415,11 @@ phl_status phl_gibbs_step(phl_gibbs *gibbs, double temperature, phl_error *error
     if (status == PHL_OK && !gibbs->params->soft) {
         status = phl_gibbs_draw_partitions(gibbs, temperature, error);
     }
+    if (status == PHL_OK && gibbs->recycle != NULL && !gibbs->params->soft) {
+        status = phl_state_recycle_search(gibbs, error);
+    }
     if (status == PHL_OK) {
-        gibbs->log_joint = joint(gibbs);
+        gibbs->log_joint = phl_gibbs_joint(gibbs);
         status = phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error);
     }
     gibbs->iteration += status == PHL_OK;

@@ -3,7 +3,8 @@
  * One iteration (docs/maths.md):
  *   1. hidden states given parameters: exact, as counts divided over distinct subtrees
  * (hidden_states.c);
- *   2. partitions given hidden states and lambda0, with lambda integrated out (partition_sweep.c);
+ *   2. hidden states of whole groups of nodes (label_swap.c) and partitions, given lambda0 and each
+ *      other, with lambda integrated out (partition_sweep.c);
  *   3. lambda0 by table counts with lambda integrated out, and only then lambda, pi, b, o.
  * Random numbers are a function of (seed, purpose; stream, iteration, item), so a chain can be
  * taken up at any iteration from (params, log lambda0, alpha, alpha0) alone.
@@ -20,6 +21,10 @@ typedef struct phl_gibbs_options {
     phl_partition_prior prior;
     bool fixed_partitions; /* step 2 is left out */
     bool update_concentration;
+    uint32_t start_slots;          /* active slots of the start, 0 and 1: one */
+    bool presence_start;           /* see phl_gibbs_create */
+    uint64_t hold_end;             /* partitions stay as they are before that iteration */
+    uint64_t recycle, recycle_end; /* tries to recycle states, before that iteration */
     uint64_t seed, stream;
     int threads; /* for the upward pass */
 } phl_gibbs_options;
@@ -34,6 +39,9 @@ typedef struct phl_gibbs_counts {
     int64_t **kappa;     /* soft: by axis [C + 1][k] */
 } phl_gibbs_counts;
 
+typedef struct phl_label_swap phl_label_swap;
+typedef struct phl_state_recycle phl_state_recycle;
+
 typedef struct phl_gibbs {
     phl_gibbs_options options;
     const phl_index *index;    /* borrowed */
@@ -43,6 +51,8 @@ typedef struct phl_gibbs {
     const phl_slot_pairs *pairs; /* borrowed */
     phl_state_counts *state_counts;
     phl_partitions *partitions;
+    phl_label_swap *swap;
+    phl_state_recycle *recycle; /* NULL: no tries */
     phl_gibbs_counts counts;
     phl_params *shape_counts; /* shape and root_kind of the data: they never change */
     double *log_lambda0;      /* [C] */
@@ -77,7 +87,8 @@ typedef struct phl_gibbs {
 } phl_gibbs;
 
 /* A chain at its start: one random eligible slot (or slots_min of them) with a random partition
- * into two blocks, all tables uniform, so that the first hidden states are uniform.  fixed:
+ * into two blocks; or, by presence, the first three (or slots_min of them), each with the empty
+ * value against all others; all tables uniform, so that the first hidden states are uniform. fixed:
  * partitions to start from and, with options->fixed_partitions, to keep. */
 phl_status phl_gibbs_create(const phl_slot_pairs *pairs, const uint32_t *label_row, uint32_t states,
                             uint32_t labels, const phl_axis *fixed, uint32_t n_fixed,
@@ -133,6 +144,9 @@ typedef struct phl_chain_state {
 
 /* Put a new chain where another one was.  Nothing of the state is kept. */
 phl_status phl_gibbs_restore(phl_gibbs *gibbs, const phl_chain_state *state, phl_error *error);
+
+/* log p(x, Q, c | lambda0) of the counts of now, by the base of the partitions. */
+double phl_gibbs_joint(const phl_gibbs *gibbs);
 
 /* log p(labels) of the training trees under the parameters of now, which takes an upward pass; a
  * step that follows at once does not repeat it. */

@@ -12,6 +12,8 @@
 #define PHL_PURPOSE_START 0x73747274u         /* "strt": start of a chain; item 0, or tree + 1 */
 #define PHL_PURPOSE_HIDDEN_STATES 0x73706c74u /* "splt": hidden states; item = subtrees by 64s */
 #define PHL_PURPOSE_PARTITION 0x70617274u     /* "part": partition moves */
+#define PHL_PURPOSE_SWAP 0x73776170u          /* "swap": label swaps */
+#define PHL_PURPOSE_RECYCLE 0x72656379u       /* "recy": states recycled; item = try */
 #define PHL_PURPOSE_TABLES 0x7461626cu        /* "tabl": table counts, lambda0; item = step */
 #define PHL_PURPOSE_CORE 0x636f7265u          /* "core": lambda */
 #define PHL_PURPOSE_PRIOR 0x7072696fu         /* "prio": pi; item = first slot of a run */

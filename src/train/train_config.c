@@ -58,6 +58,8 @@ static const field gibbs_fields[] = {
     FIELD(REAL, delta),
     FIELD(TRUTH, update_concentration),
 };
+/* Not in files of 0.2.0 and before, which made no tries. */
+static const field recycle_field[] = {FIELD(SIZE, recycle)};
 #define LENGTH(fields) (sizeof(fields) / sizeof *(fields))
 
 /* Words for choices, the first one for 0 or false. */
@@ -117,6 +119,7 @@ static phl_train_options recorded(const phl_train_options *options)
         made.anneal_start = options->anneal_start;
         made.anneal_end = options->anneal_end;
         copy_fields(gibbs_fields, LENGTH(gibbs_fields), options, &made);
+        made.recycle = options->recycle;
         made.sizes = options->sizes;
         made.n_sizes = options->n_sizes;
     }
@@ -200,6 +203,7 @@ static void put_gibbs(phl_text_writer *writer, const phl_train_options *options)
     phl_text_put_number(writer, options->anneal_end);
     phl_text_put(writer, "]");
     put_fields(writer, options, gibbs_fields, LENGTH(gibbs_fields));
+    put_fields(writer, options, recycle_field, LENGTH(recycle_field));
     if (options->sizes != NULL) {
         put_name(writer, "k");
         phl_text_put(writer, "[");
@@ -365,6 +369,10 @@ static void get_gibbs(struct reader *reader, phl_train_options *options)
     options->soft = get_choice(reader, "clustering", clusterings);
     get_fields(reader, chain_fields, LENGTH(chain_fields), options);
     get_fields(reader, gibbs_fields, LENGTH(gibbs_fields), options);
+    options->recycle = 0;
+    if (phl_json_member(reader->object, recycle_field->name) != NULL) {
+        get_fields(reader, recycle_field, LENGTH(recycle_field), options);
+    }
 }
 
 /* Lists that the object holds, if it does. */

@@ -11,6 +11,36 @@
  * Options of a chain
  * ------------------------------------------------------------------------------------------- */
 
+/* The share of subtrees whose label is unknown. */
+static double unknown_share(const phl_train_task *task)
+{
+    const phl_forest *forest = task->data->index->forest;
+    size_t unknown = 0;
+    for (size_t s = 0; s < forest->n_subtrees; s++) {
+        unknown += forest->label[s] < 0;
+    }
+    return (double)unknown / (double)forest->n_subtrees;
+}
+
+/* How a chain starts.  Starts differ on purpose, by their number of active slots.  When a tenth of
+ * the labels or more are unknown, all start by presence (gibbs.h); and when most of them are,
+ * states are not recycled, which goes by labels. */
+static void choose_start(const phl_train_task *task, phl_gibbs_options *chain)
+{
+    enum { STARTS = 4, HOLD = 30 };
+    const phl_train_options *options = &task->training->options;
+    size_t hold = options->warmup / 3;
+    if (options->sampler != PHL_SAMPLER_BLOCKED) {
+        return;
+    }
+    double unknown = unknown_share(task);
+    chain->start_slots = 1 + (uint32_t)(task->chain % STARTS);
+    chain->presence_start = unknown >= 0.1;
+    chain->hold_end = !chain->presence_start ? 0 : hold < HOLD ? hold : HOLD;
+    chain->recycle = unknown < 0.5 ? options->recycle : 0;
+    chain->recycle_end = options->warmup;
+}
+
 static phl_gibbs_options chain_options(const phl_train_task *task)
 {
     const phl_train_options *options = &task->training->options;
@@ -307,6 +337,7 @@ static phl_status make_chain(const phl_train_task *task, const phl_slot_pairs *p
     const phl_training *training = task->training;
     const phl_train_options *options = &training->options;
     phl_gibbs_options chosen = chain_options(task);
+    choose_start(task, &chosen);
     uint32_t labels = (uint32_t)training->forest->labels.count;
     chosen.prior.fixed = fixed;
     if (options->sampler == PHL_SAMPLER_BLOCKED) {

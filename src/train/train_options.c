@@ -28,10 +28,11 @@ static const phl_train_options defaults = {
     .phi = 2.0,
     .alpha = 1.0,
     .alpha0 = 1.0,
-    .beta = 1.0,
+    .beta = 0.05,
     .gamma = 1.0,
     .delta = 1.0,
     .n_folds = 5,
+    .recycle = 200,
 };
 
 void phl_train_options_init_sized(phl_train_options *options, size_t size)
@@ -57,7 +58,7 @@ void phl_train_options_resolve(phl_train_options *options)
         options->learner = options->kind == PHL_TF ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM;
     }
     if (options->states == (uint32_t)PHL_DEFAULT) {
-        options->states = options->kind == PHL_GRAMMAR ? 16 : 10;
+        options->states = options->kind == PHL_GRAMMAR ? 16 : options->kind == PHL_TF ? 20 : 10;
     }
     if (options->restarts == PHL_DEFAULT) {
         options->restarts = options->kind == PHL_GRAMMAR ? 4 : 1;
@@ -127,6 +128,10 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
                          "raise " PHL_OPTION("train.iterations") ", which include the warm-up",
                          "a warm-up of %zu leaves nothing of %zu iterations", options->warmup,
                          options->iterations);
+    }
+    if (options->recycle > PHL_MOST_ITERATIONS) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "recycle must be from 0 to %d",
+                         PHL_MOST_ITERATIONS);
     }
     if (!(options->anneal_start >= 1.0 && isfinite(options->anneal_start)) ||
         options->anneal_end > options->warmup) {

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-TESTS = ["gibbs_sharing", "slot_view", "partition_chain", "hidden_states", "partition_moves",
+TESTS = ["label_swap", "gibbs_sharing", "slot_view", "partition_chain", "hidden_states", "partition_moves",
          "gibbs_invariance"]  # the quick ones first
 PROPORTIONAL = """
     int64_t wanted = n, all = total[y];
@@ -302,6 +302,38 @@ FAULTS = [
     ("tables by alpha/C",
      ("gibbs/gibbs_parameters.c", "log_base[j] = log_alpha + gibbs->log_lambda0[j];",
       "log_base[j] = log_alpha - log((double)c);")),
+    # Label swaps.
+    ("swap: parents do not move",
+     ("gibbs/label_swap.c", "shift_parents(gibbs, pair, e, at);", "")),
+    ("swap: only from the one block to the other",
+     ("gibbs/label_swap.c", "shown == block[at->a] ? step : -step;", "shown == block[at->a] ? step : 0;")),
+    ("swap: uncertain parents moved all the same",
+     ("gibbs/label_swap.c", "if (!is_certain(gibbs, pair, block, at)) {", "if (false && !is_certain(gibbs, pair, block, at)) {")),
+    ("swap: labels left out of the ratio",
+     ("gibbs/label_swap.c", "if (emission != NULL && at->moved != 0) {",
+      "if (emission != NULL && at->moved > NODES_OF_NO_TREE) {"),
+     ("gibbs/label_swap.c", "enum { LISTED = 1, FLIPPED = 2 };",
+      "enum { LISTED = 1, FLIPPED = 2, NODES_OF_NO_TREE = 1 << 30 };")),
+    ("swap: totals of b with the wrong sign",
+     ("gibbs/label_swap.c", "step_of(all, swap->totals[at->b], at->moved);",
+      "step_of(all, swap->totals[at->b], -at->moved);")),
+    ("swap: leaves left out of the ratio",
+     ("gibbs/label_swap.c", "gain += step_of(each, row[at->a], -change) + step_of(each, row[at->b], change);",
+      "gain += 0.0 * (double)(row[0] + change);")),
+    ("swap: cells without their totals",
+     ("gibbs/label_swap.c", "gain -= step_of(&partitions->rising_total, partitions->totals[cell], total);", "")),
+    ("swap: b is mostly the state after a",
+     ("gibbs/label_swap.c", "at.b = (at.a + 1 + (uint32_t)phl_rng_bounded(rng, c - 1)) % c;",
+      "at.b = (at.a + 1 + (uint32_t)phl_rng_bounded(rng, c - 1) * (uint32_t)phl_rng_bounded(rng, 2)) % c;")),
+    ("swap: children of pairs stay as they were",
+     ("gibbs/label_swap.c", "exchange(counts->value + pair * c, at);", "")),
+    ("swap: a nested node keeps its state",
+     ("gibbs/label_swap.c", "list_portion(gibbs->swap, r); gibbs->swap->mark[r] |= FLIPPED;",
+      "list_portion(gibbs->swap, r); gibbs->swap->mark[r] |= portion[r].n > 1 ? FLIPPED : LISTED;")),
+    ("swap: totals of labels not kept up to date",
+     ("gibbs/label_swap.c", "swap->totals[at->a] -= at->moved;", "")),
+    ("swap: changes of one leaf row stay behind",
+     ("gibbs/label_swap.c", "swap->prior_change[swap->rows[i]] = 0;", "")),
     # The draws below it all, as far as its tests see them; they have tests of their own.
     ("an urn with replacement",
      ("base/sampler.c", "phl_halves_bounded(&halves, total) < left;",

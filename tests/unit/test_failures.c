@@ -194,6 +194,15 @@ static phl_status do_symm(void *context, phl_error *error)
     return phl_generate_symm(&options, &work->forest, error);
 }
 
+static phl_status do_logic(void *context, phl_error *error)
+{
+    struct work *work = context;
+    phl_logic_options options;
+    phl_logic_options_init(&options);
+    options.trees = 4;
+    return phl_generate_logic(&options, &work->forest, error);
+}
+
 static phl_status do_documents(void *context, phl_error *error)
 {
     struct work *work = context;
@@ -458,6 +467,7 @@ static void test_generating(void **state)
     (void)state;
     struct work work = {0};
     fail_allocations("generate symm", do_symm, &work);
+    fail_allocations("generate logic", do_logic, &work);
     fail_allocations("generate documents", do_documents, &work);
 }
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "forest/forest.h"
 #include "forests.h"
+#include "must.h"
 
 enum { SLOTS = 3, MAX_SIZE = 100, N_CLASSES = 3, N_MOMENTS = 19 };
 
@@ -283,6 +285,59 @@ static void symm_refuses(void **state)
     }
 }
 
+/* The label of every internal subtree, by its children's labels and their order. */
+static void logic_labels(void **state)
+{
+    (void)state;
+    phl_forest *forest = NULL;
+    phl_logic_options options;
+    phl_logic_options_init(&options);
+    options.trees = 300;
+    must(phl_generate_logic(&options, &forest, error));
+    assert_int_equal(phl_forest_trees(forest), 300);
+    assert_int_equal(phl_forest_labels(forest), 2);
+    assert_int_equal(phl_forest_max_slot(forest), 3);
+    size_t seen[4][8] = {{0}};
+    for (uint32_t s = 0; s < forest->n_subtrees; s++) {
+        unsigned n = 0, code = 0;
+        for (uint64_t k = forest->first_link[s]; k < forest->first_link[s + 1]; k++) {
+            const char *name = phl_forest_label_name(forest, forest->label[forest->links[k].child]);
+            assert_int_equal(forest->links[k].slot, ++n);
+            code = 2 * code + (unsigned)(name[0] - '0');
+        }
+        /* not; 00 01 10 11 implies; 000 .. 111 if */
+        static const char *const table[] = {"", "10", "1101", "01010011"};
+        const char *label = phl_forest_label_name(forest, forest->label[s]);
+        if (n > 0) {
+            assert_int_equal(label[0], table[n][code]);
+            seen[n][code]++;
+        }
+    }
+    for (unsigned n = 1; n <= 3; n++) {
+        for (unsigned code = 0; code < 1u << n; code++) {
+            assert_true(seen[n][code] > 0);
+        }
+    }
+    phl_forest_free(forest);
+}
+
+static void logic_refuses(void **state)
+{
+    (void)state;
+    static const size_t bad[][2] = {{0, 4}, {100000001, 4}, {1, 0}, {1, 9}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        phl_logic_options options;
+        phl_error wrong;
+        phl_forest *forest = NULL;
+        phl_logic_options_init(&options);
+        options.trees = bad[i][0];
+        options.depth = bad[i][1];
+        assert_int_equal(phl_generate_logic(&options, &forest, &wrong), PHL_ERR_ARGUMENT);
+        assert_null(forest);
+        assert_non_null(strstr(wrong.message, i < 2 ? "trees: " : "depth: "));
+    }
+}
+
 static void documents_defaults(void **state)
 {
     (void)state;
@@ -538,6 +593,8 @@ int main(void)
         cmocka_unit_test(symm_moments),
         cmocka_unit_test(symm_is_deterministic),
         cmocka_unit_test(symm_refuses),
+        cmocka_unit_test(logic_labels),
+        cmocka_unit_test(logic_refuses),
         cmocka_unit_test(documents_defaults),
         cmocka_unit_test(documents_are_deterministic),
         cmocka_unit_test(documents_refuse),

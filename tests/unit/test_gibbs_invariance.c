@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "gibbs/label_swap.h"
 #include "models.h"
 #include "world.h"
 
@@ -36,6 +37,7 @@ typedef enum step {
     SPLIT_MERGE,
     CARRY,
     SWEEP,
+    SWAP,
     DRAW_PARAMETERS,
     ITERATION,
     STEPS
@@ -51,6 +53,7 @@ static const struct {
     [SPLIT_MERGE] = {"split/merge", ON_PARTITIONS},
     [CARRY] = {"carry", ON_PARTITIONS},
     [SWEEP] = {"sweep", ON_PARTITIONS},
+    [SWAP] = {"label swap", ON_STATES},
     [DRAW_PARAMETERS] = {"parameters", ON_CORE | ON_BASE | ON_PRIOR | ON_EMISSION | ON_KAPPA |
                                            ON_CONCENTRATION | ON_SHAPE},
     [ITERATION] = {"iterations", UINT32_MAX},
@@ -58,7 +61,7 @@ static const struct {
 
 static bool is_move(step k)
 {
-    return k == REASSIGN || k == SPLIT_MERGE || k == CARRY || k == SWEEP;
+    return k == REASSIGN || k == SPLIT_MERGE || k == CARRY || k == SWEEP || k == SWAP;
 }
 
 /* Apply a step to a chain that is in the state of a world. */
@@ -95,6 +98,13 @@ static void apply_step(step k, phl_gibbs *gibbs, phl_rng *rng)
     case SWEEP:
         must(phl_partition_sweep(partitions, 1.0, rng, error));
         break;
+    case SWAP:
+        must(phl_label_swap_begin(gibbs, error));
+        for (size_t i = 0; i < 2 * gibbs->swap->groups->n_groups; i++) {
+            phl_label_swap_try(gibbs, i / 2, 1.0, rng);
+        }
+        phl_label_swap_end(gibbs);
+        break;
     case DRAW_PARAMETERS:
         must(phl_gibbs_parameters_draw(gibbs, gibbs->iteration, error));
         break;
@@ -121,12 +131,16 @@ static unsigned judge(const char *setting, step k, const tally *tallies, size_t 
     const char *worst_name = "none";
     for (size_t f = 0; f < count; f++) {
         const tally *t = &tallies[f];
-        bool should_move =
-            (t->on & steps[k].changes) != 0 && !(k == CARRY && t->on == ON_PARTITIONS);
+        bool should_move = (t->on & steps[k].changes) != 0 &&
+                           !(k == CARRY && t->on == ON_PARTITIONS) &&
+                           !(k == SWAP && t->on == ON_STATES); /* some count whole groups */
         bool may_move =
             should_move || (t->on & (steps[k].changes | (is_move(k) ? ON_JOINT : 0u))) != 0;
         if (is_move(k) && (t->on & ON_CORE) != 0) {
             continue; /* lambda does not belong to the new partitions */
+        }
+        if (k == SWAP && (t->on & (ON_PRIOR | ON_EMISSION)) != 0) {
+            continue; /* nor pi and b to the new states */
         }
         double mean = t->sum / (double)n;
         double variance = t->squares / (double)n - mean * mean;

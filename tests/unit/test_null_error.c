@@ -75,12 +75,16 @@ static void test_generating(void **state)
     (void)state;
     phl_forest *made = NULL;
     phl_symm_options symm;
+    phl_logic_options logic;
     phl_documents_options documents;
     phl_symm_options_init(&symm);
+    phl_logic_options_init(&logic);
     phl_documents_options_init(&documents);
     symm.trees_per_class = 0;
+    logic.trees = 0;
     documents.classes = 0;
     refused(phl_generate_symm(&symm, &made, NULL));
+    refused(phl_generate_logic(&logic, &made, NULL));
     refused(phl_generate_documents(&documents, &made, NULL));
 }
 

@@ -128,6 +128,18 @@ static phl_status do_symm(const struct field *field, number value, phl_error *er
     return status;
 }
 
+static phl_status do_logic(const struct field *field, number value, phl_error *error)
+{
+    phl_logic_options options;
+    phl_logic_options_init(&options);
+    options.trees = 1;
+    put(&options, field, value);
+    phl_forest *made = NULL;
+    phl_status status = phl_generate_logic(&options, &made, error);
+    phl_forest_free(made);
+    return status;
+}
+
 static phl_status do_documents(const struct field *field, number value, phl_error *error)
 {
     phl_documents_options options;
@@ -153,6 +165,9 @@ static void test_forests(void **state)
         FIELD(phl_read_options, block_size)};
     static const struct field symm[] = {FIELD(phl_symm_options, seed),
                                         FIELD(phl_symm_options, trees_per_class)};
+    static const struct field logic[] = {FIELD(phl_logic_options, seed),
+                                         FIELD(phl_logic_options, trees),
+                                         FIELD(phl_logic_options, depth)};
     static const struct field documents[] = {
         FIELD(phl_documents_options, seed),       FIELD(phl_documents_options, classes),
         FIELD(phl_documents_options, nodes),      FIELD(phl_documents_options, trees_per_class),
@@ -160,6 +175,7 @@ static void test_forests(void **state)
         FIELD(phl_documents_options, overlap)};
     TRY(do_read, reading);
     TRY(do_symm, symm);
+    TRY(do_logic, logic);
     TRY(do_documents, documents);
 }
 
@@ -382,7 +398,8 @@ static void test_training(void **state)
         FIELD(phl_train_options, slots_max),  FIELD(phl_train_options, slot_support),
         FIELD(phl_train_options, core_max),   FIELD(phl_train_options, phi),
         FIELD(phl_train_options, alpha),      FIELD(phl_train_options, alpha0),
-        FIELD(phl_train_options, beta),       FIELD(phl_train_options, delta)};
+        FIELD(phl_train_options, beta),       FIELD(phl_train_options, delta),
+        FIELD(phl_train_options, recycle)};
     static const struct field file[] = {FIELD(phl_file_options, checkpoint_seconds)};
     static const struct field more[] = {
         FIELD(phl_resume_options, threads), FIELD(phl_resume_options, iterations),

@@ -51,6 +51,7 @@ static phl_train_options rich_gibbs(void)
     options.gamma = 2e-5;
     options.delta = 3e99;
     options.update_concentration = true;
+    options.recycle = 17;
     return options;
 }
 
@@ -83,7 +84,7 @@ static void check_same(const phl_train_options *a, const phl_train_options *b)
     assert_true(x.slot_support == y.slot_support && x.core_max == y.core_max);
     assert_true(x.phi == y.phi && x.alpha == y.alpha && x.alpha0 == y.alpha0);
     assert_true(x.beta == y.beta && x.gamma == y.gamma && x.delta == y.delta);
-    assert_true(x.update_concentration == y.update_concentration);
+    assert_true(x.update_concentration == y.update_concentration && x.recycle == y.recycle);
     assert_true(x.progress == NULL && x.report == NULL && x.cancel == NULL && x.context == NULL);
     assert_true(y.progress == NULL && y.report == NULL && y.cancel == NULL && y.context == NULL);
 }
@@ -219,7 +220,7 @@ static void test_text(void **state)
         "\"slot_support\":0.10000000000000001,\"core_max\":123456789,\"phi\":0.69999999999999996,"
         "\"alpha\":1.1000000000000001,\"alpha0\":1.3,\"beta\":0.90000000000000002,"
         "\"gamma\":2.0000000000000002e-05,\"delta\":3.0000000000000001e+99,"
-        "\"update_concentration\":true,\"k\":[2,1,6]}");
+        "\"update_concentration\":true,\"recycle\":17,\"k\":[2,1,6]}");
     assert_string_equal(phl_run_meta(run, "seed"), "18364758544493064720");
     assert_string_equal(phl_run_meta(run, "command"), options.command_line);
     phl_run_free(run);
@@ -251,6 +252,22 @@ static void test_older_word(void **state)
     phl_run_free(run);
 }
 
+/* Files of before states were recycled. */
+static void test_older_tries(void **state)
+{
+    (void)state;
+    phl_run *run = random_run(&shapes[A_TF], SEED, false);
+    phl_train_options options = base_options(&shapes[A_TF]);
+    must(phl_train_config_record(&options, NULL, 0, run, error));
+    char *text = replaced(phl_run_meta(run, "config"), ",\"recycle\":200", "");
+    must(phl_run_set_meta(run, "config", text, error));
+    phl_free(text);
+    must(phl_run_set_options(run, &(phl_train_options){0}, NULL, 0, error));
+    must(phl_train_config_restore(run, error));
+    assert_int_equal(phl_run_options(run)->recycle, 0);
+    phl_run_free(run);
+}
+
 /* ---- what is no such text ---- */
 
 /* Words of a good one, and what they become. */
@@ -270,6 +287,7 @@ static const struct {
     {",39]", "]", "lacks \"anneal\""},
     {"\"phi\":0", "\"phi\":\"0\",\"x\":0", "lacks \"phi\""},
     {"tion\":true", "tion\":1", "lacks \"update_concentration\""},
+    {"\"recycle\":17", "\"recycle\":0.5", "lacks \"recycle\""},
     {"[2,1,6]", "[2,\"1\",-6]", "lacks \"k\""},
     {"[100,299]", "[299,100]", "lacks \"earlier\""},
     {"[100,299]", "[40,299]", "lacks \"earlier\""},
@@ -317,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_trained),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_older_word),
+        cmocka_unit_test(test_older_tries),
         cmocka_unit_test_setup(test_damages, start_empty),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
