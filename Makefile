@@ -41,6 +41,7 @@ test:
 	@tools/setup test
 	@$(call configure,$(BUILD),$(PLACES))
 	@$(call configure,$(SANITIZED),-Db_sanitize=address$(comma)undefined -Doptimization=1)
+	@test -d $(BUILD)/python/phloem || meson setup --reconfigure $(BUILD) # configured without cffi
 	@meson compile -C $(BUILD)
 	@meson compile -C $(SANITIZED)
 	@tools/run-tests $(BUILD):unit,law,oracle,cli,edges,docs,tools,fuzz,python $(SANITIZED):unit,cli

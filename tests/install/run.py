@@ -57,6 +57,11 @@ def main():
              done.returncode == 1 and "missing.trees" in done.stderr, done.stderr)
         with open(f"{source}/examples/classify.c", encoding="utf-8") as stream:
             test("it has 40 lines at most", len(stream.readlines()) <= 40, "")
+        package = glob.glob(f"{top}/**/phloem/_native.abi3.so", recursive=True)
+        if package:
+            done = run([sys.executable, "-c", "import phloem; print(len(phloem.Forest(['(a)'])))"],
+                       PYTHONPATH=os.path.dirname(os.path.dirname(package[0])), **here)
+            test("the Python package is installed", done.stdout == "1\n", done.stderr)
         pages = glob.glob(f"{top}/**/man1/phloem*.1*", recursive=True)
         test("man pages are installed", len(pages) > 5, str(pages))
     return report.end()
