@@ -46,8 +46,8 @@ def overhead():
         run = os.path.join(folder, "a.run")
         for name, words, est in (
                 ("linear", ["--classifier"], TreeClassifier(n_jobs=-1)),
-                ("generative, 10 states", ["--per-class"],
-                 TreeClassifier(method="generative", n_jobs=-1))):
+                ("generative, 10 states", ["--per-class", "--model", "tf"],
+                 TreeClassifier(method="generative", model="tf", n_jobs=-1))):
             reading = program_seconds("stats", train, test)
             trained = program_seconds("train", train, *words, "-o", run, "--quiet", "--force")
             classified = program_seconds("classify", run, test, "--predictions",

@@ -59,7 +59,7 @@ def test_errors_leak_nothing():
 
 def test_tasks_and_views():
     symm = Forest.generate_symm(trees_per_class=10)
-    run = Run.train(symm, states=3, iterations=10, chains=1)
+    run = Run.train(symm, kind="tf", states=3, iterations=10, chains=1)
 
     def once():
         run.score(symm, bits=True)
@@ -79,7 +79,7 @@ def test_any_order_of_freeing():
     chance = random.Random(3)
     for _ in range(20):
         forest = Forest.generate_symm(trees_per_class=4, seed=chance.randrange(1000))
-        run = Run.train(forest, states=2, iterations=4, chains=1)
+        run = Run.train(forest, kind="tf", states=2, iterations=4, chains=1)
         things = [forest, run, forest.links, forest[0], forest[0].root, forest[1:3], run.model(),
                   run.draws[0], run.draws[0]["emission"], run.trace()[0], run.score(forest),
                   run.label(forest, hide=1).forest, iter(forest)]

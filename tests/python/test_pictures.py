@@ -10,7 +10,7 @@ from phloem import Forest, Run
 
 @pytest.fixture(scope="module")
 def run(symm):
-    return Run.train(symm, per_class=True, states=4, iterations=20, chains=2, keep=3)
+    return Run.train(symm, per_class=True, kind="tf", states=4, iterations=20, chains=2, keep=3)
 
 
 def test_plots(run, symm, tmp_path):

@@ -8,18 +8,20 @@ import phloem
 from phloem import Forest, Run, TreeClassifier
 
 SETS = {  # training and test trees, options of training in both languages
-    "symm": ("symm/train.trees", "symm/test.trees", dict(states=5, iterations=40)),
-    "symm, one model": ("symm/train.trees", "symm/test.trees", dict(states=5, iterations=40)),
+    "symm": ("symm/train.trees", "symm/test.trees", dict(kind="tf", states=5, iterations=40)),
+    "symm, one model": ("symm/train.trees", "symm/test.trees", dict(kind="tf", states=5, iterations=40)),
     "inex05": ("inex05/train.elastic.tree", "inex05/test.elastic.tree",
-               dict(states=3, iterations=6, chains=1)),
+               dict(kind="tf", states=3, iterations=6, chains=1)),
     "pud": ("pud/upos.train.trees", "pud/upos.test.trees",
-            dict(states=3, iterations=6, chains=1)),
+            dict(kind="tf", states=3, iterations=6, chains=1)),
 }
 LIMIT = 1500
 
 
 def words(options):
-    return [word for name, value in options.items() for word in (f"--{name}", value)]
+    names = {"kind": "model"}
+    return [word for name, value in options.items()
+            for word in (f"--{names.get(name, name)}", value)]
 
 
 def rows(text):
@@ -96,9 +98,10 @@ def test_sample(trained, program, tmp_path):
 def test_the_estimator(data, program, tmp_path):
     """TreeClassifier is `train --per-class` and `classify`."""
     train, test = data("inex05/train.elastic.tree"), data("inex05/test.elastic.tree")
-    options = dict(states=3, iterations=6, chains=1)
+    options = dict(kind="tf", states=3, iterations=6, chains=1)
     program("train", train, "-o", tmp_path / "a.run", "--quiet", "--per-class", *words(options))
     trees = Forest.read(train)
+    options["model"] = options.pop("kind")
     est = TreeClassifier(method="generative", n_jobs=-1, **options).fit(trees, trees.y)
     same_tensors(est.run_, Run.open(tmp_path / "a.run"))
     new = Forest.read(test, limit=LIMIT)

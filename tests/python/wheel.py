@@ -18,7 +18,7 @@ import harness  # noqa: E402
 USE = """
 import phloem
 trees = phloem.Forest.generate_symm(trees_per_class=10)
-print(phloem.__file__, len(phloem.Run.train(trees, states=2, iterations=5, chains=1).draws))
+print(phloem.__file__, len(phloem.Run.train(trees, kind='tf', states=2, iterations=5, chains=1).draws))
 """
 
 
