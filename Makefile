@@ -35,6 +35,7 @@ demo:
 	@tools/setup build
 	@$(call configure,$(BUILD),$(PLACES))
 	@ninja -C $(BUILD) cli/phloem
+	@test ! -d $(BUILD)/python/phloem || ninja -C $(BUILD) python-package
 	@tools/demo $(BUILD)
 
 test:
