@@ -162,7 +162,7 @@ static int begin(const cli_arguments *parsed, const training_members *members, p
     how->options.states =
         arguments_given(parsed, "states") ? (uint32_t)arguments_integer(parsed, "states") : usual;
     how->options.per_class = arguments_flag(parsed, "per-class");
-    return training_choose_piece(parsed, &how->options);
+    return training_piece_choose(parsed, &how->options);
 }
 
 static int run_train(const cli_arguments *parsed)

@@ -56,7 +56,7 @@ int training_classifier(const cli_arguments *parsed, const phl_forest *forest);
 /* Options that choose a piece of a training (training_piece.c); the choice is borrowed from the
  * arguments.  Returns the exit code. */
 extern const option_group piece_options;
-int training_choose_piece(const cli_arguments *parsed, phl_train_options *options);
+int training_piece_choose(const cli_arguments *parsed, phl_train_options *options);
 
 /* --members: the model, if any, and whether there is an expert (training_members.c). */
 typedef struct training_members {

@@ -36,7 +36,7 @@ static bool read_two(const char *text, char mark, size_t *first, size_t *second)
     return *end == '\0' && *first >= 1 && *first <= *second;
 }
 
-int training_choose_piece(const cli_arguments *parsed, phl_train_options *options)
+int training_piece_choose(const cli_arguments *parsed, phl_train_options *options)
 {
     const char *piece = arguments_string(parsed, "piece");
     const char *chains = arguments_string(parsed, "piece-chains");
