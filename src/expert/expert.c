@@ -12,7 +12,7 @@
 
 #define AT(place) ((phl_places)1 << (place))
 
-/* Places in the order in which contexts grow.  Chosen on training trees with masked labels. */
+/* Places in the order in which contexts grow. */
 static const unsigned char chains[PHL_EXPERT_CHAINS][PHL_EXPERT_STEPS + 1] = {
     {PHL_NEAR_CHILDREN, PHL_NEAR_PARENT, PHL_NEAR_LEFT, PHL_NEAR_RIGHT, PHL_NEAR_FIRST,
      PHL_NEAR_LAST, PHL_NEAR_GRANDPARENT, PHL_NEAR_PLACES},

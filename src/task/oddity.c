@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 /* How much large figures count: the root of the mean of this power lies between mean (1) and
- * maximum.  Chosen on training trees (docs/defaults.md). */
+ * maximum.  A guess that was kept: other powers have not been compared. */
 static const double power = 4.0;
 
 static phl_status reserve(phl_oddity *oddity, const phl_expert *expert, size_t n, bool model,
