@@ -813,6 +813,8 @@ typedef struct phl_draw {
     uint64_t iteration;        /* of the chain */
     double log_likelihood;     /* of the training trees */
     double log_joint;          /* Gibbs: log p(x, Q, c | lambda0); EM: the objective */
+    double weight; /* share in averages over the draws of the class, which add up to 1: chains that
+                      predict better count more; 0 in all of them: they count the same */
 } phl_draw;
 
 PHL_API size_t phl_model_draws(const phl_model *model);
@@ -1518,6 +1520,7 @@ typedef struct phl_chain_diagnosis {
                       not compared */
     double drift;  /* log-likelihood: mean of the last quarter of the compared draws minus that of
                       the first; NaN: fewer than 8 draws */
+    double weight; /* its share in predictions; all chains together 1 */
     bool climbing; /* it rose: the middle half of the last quarter lies above that of the first */
     uint32_t n_slots;        /* active slots in most of the chain's kept draws, */
     uint32_t *slots, *sizes; /* [n_slots] ascending, and their k */

@@ -22,6 +22,7 @@ static void json_chain(json_writer *json, const phl_chain_diagnosis *chain, bool
             json_out_string(json, NULL);
         }
         json_out_number(json, "drift", chain->drift);
+        json_out_number(json, "weight", chain->weight);
         json_out_truth(json, "climbing", chain->climbing);
         for (int what = 0; what < 2; what++) {
             json_out_key(json, what == 0 ? "mean" : "sd");

@@ -73,10 +73,10 @@ static const char *slots_of(const phl_chain_diagnosis *chain, char *buffer, size
 
 static void print_chains(const phl_class_diagnosis *diagnosis)
 {
-    static const char *const titles[] = {"chain",          "draws", "log-joint",
-                                         "log-likelihood", "drift", "active slots",
-                                         "sum of k",       "mode",  "slots (k)"};
-    char cells[PHL_QUANTITIES + 4][NUMBER_SIZE], slots[TABLE_CELL];
+    static const char *const titles[] = {"chain",          "draws",    "counts",       "log-joint",
+                                         "log-likelihood", "drift",    "active slots", "sum of k",
+                                         "mode",           "slots (k)"};
+    char cells[PHL_QUANTITIES + 5][NUMBER_SIZE], slots[TABLE_CELL];
     text_table table;
     table_begin(&table, sizeof titles / sizeof *titles);
     table_row(&table, titles);
@@ -84,9 +84,12 @@ static void print_chains(const phl_class_diagnosis *diagnosis)
         const phl_chain_diagnosis *chain = &diagnosis->chains[c];
         char *number = cells[PHL_QUANTITIES], *mode = cells[PHL_QUANTITIES + 2];
         snprintf(number, NUMBER_SIZE, "%zu", chain->chain);
+        char *counts = cells[PHL_QUANTITIES + 4];
         snprintf(mode, NUMBER_SIZE, "%" PRIu32, chain->mode);
+        snprintf(counts, NUMBER_SIZE, "%.0f %%", 100 * chain->weight);
         const char *row[] = {number,
                              number_grouped(chain->draws, cells[PHL_QUANTITIES + 1]),
+                             counts,
                              figure(chain->mean[PHL_LOG_JOINT], 6, cells[0]),
                              figure(chain->mean[PHL_LOG_LIKELIHOOD], 6, cells[1]),
                              figure(chain->drift, 2, cells[PHL_QUANTITIES + 3]),
@@ -180,8 +183,7 @@ static void print_in_full(const phl_class_diagnosis *diagnosis, const phl_model 
     }
     if (gibbs) {
         print_quantities(diagnosis);
-        printf("\n  means by chain; mode and drift are the log-likelihood's; slots of most kept "
-               "draws\n");
+        printf("\n  means by chain; counts: in predictions; mode, drift: of the log-likelihood\n");
         print_chains(diagnosis);
         print_overlap(diagnosis);
         print_moves(diagnosis);

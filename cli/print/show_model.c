@@ -99,29 +99,28 @@ static void describe_block(const shown_draw *shown, const phl_tensor *axis, size
     snprintf(text + used, size - used, "%s", n == 1 ? "" : "}");
 }
 
-/* "2 (93 %), 3 (7 %)": the sizes of one slot over all draws, most frequent first.  Returns the
- * share of draws in which the slot was active. */
+/* "2 (93 %), 3 (7 %)": the sizes of one slot by the weights of the draws, heaviest first.  Returns
+ * the share of draws in which the slot was active. */
 static double describe_sizes(const phl_model *model, uint32_t slot, size_t most, char *text,
                              size_t size)
 {
     size_t n = phl_model_draws(model), used = 0;
-    size_t *draws = terminal_allocate(most + 1, sizeof *draws);
     weighted *sizes = terminal_allocate(most + 1, sizeof *sizes);
-    double active = phl_model_slot_posterior(model, slot, draws);
+    double active = phl_model_slot_posterior(model, slot, NULL);
     for (size_t k = 0; k <= most; k++) {
         sizes[k] = (weighted){k, 0};
-        for (size_t i = 0; i < draws[k]; i++) { /* draw by draw: half percents round as ever */
-            sizes[k].weight += 1.0 / (double)n;
-        }
+    }
+    for (size_t d = 0; d < n; d++) {
+        double weight = phl_model_draw(model, d)->weight;
+        sizes[phl_model_slot_size(model, d, slot)].weight += weight > 0 ? weight : 1.0 / (double)n;
     }
     shown_sort(sizes, most + 1);
     text[0] = '\0';
-    for (size_t i = 0; i < 4 && sizes[i].weight > 0 && used < size; i++) {
+    for (size_t i = 0; i < 4 && i <= most && sizes[i].weight >= 0.005 && used < size; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%zu (%.0f %%)", i ? ", " : "",
                                  sizes[i].number, 100 * sizes[i].weight);
     }
     free(sizes);
-    free(draws);
     return active;
 }
 

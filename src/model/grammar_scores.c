@@ -197,7 +197,7 @@ static void average(const struct jobs *jobs, const phl_roots *roots, phl_grammar
             if (mean == PHL_MEAN_LOG) {
                 *out = sum / classify;
             } else {
-                phl_scores_average_draws(room, starts, 1, out);
+                phl_scores_average_draws(room, NULL, starts, 1, out);
             }
         }
     }

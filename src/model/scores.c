@@ -7,6 +7,7 @@
 #include "base/logs.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "model/chain_weights.h"
 #include "model/grammar_scores.h"
 
 /* Subtrees and links times draws: a tenth of a millisecond or so. */
@@ -138,10 +139,12 @@ void phl_scores_of_roots(const phl_prepared *prepared, const phl_upward *upward,
 }
 
 /* For some of the n at a time. */
-void phl_scores_average_draws(const double *scores, size_t draws, size_t n, double *out)
+void phl_scores_average_draws(const double *scores, const phl_model *model, size_t draws, size_t n,
+                              double *out)
 {
     enum { SOME = 128 };
-    double top[SOME], total[SOME], work[SOME], log_draws = log((double)draws);
+    bool weighted = model != NULL && phl_chain_weights_differ(model);
+    double top[SOME], total[SOME], work[SOME], log_draws = weighted ? 0.0 : log((double)draws);
     if (draws == 1) {
         memcpy(out, scores, n * sizeof *out);
         return;
@@ -162,12 +165,13 @@ void phl_scores_average_draws(const double *scores, size_t draws, size_t n, doub
             top[i] = top[i] > -INFINITY ? top[i] : 0.0; /* then the sum is 0 */
         }
         for (size_t d = 0; d < draws; d++) {
+            double weight = weighted ? model->draws[d].weight : 1.0;
             for (size_t i = 0; i < count; i++) {
                 work[i] = some[d * n + i] - top[i];
             }
             phl_exps(work, count, work);
             for (size_t i = 0; i < count; i++) {
-                total[i] += work[i];
+                total[i] += weight * work[i];
             }
         }
         phl_logs(total, count, work);
@@ -185,6 +189,7 @@ struct worker {
 
 /* A number of models in a row, all their draws: the unit of memory and of parallel work. */
 struct group {
+    bool weighted;
     const phl_prepared *prepared;
     const phl_model *models; /* [n_models] */
     size_t n_models;
@@ -290,11 +295,14 @@ static phl_status score_group(struct group *group, int threads, phl_cancel_fn ca
     }
     for (size_t m = 0; status == PHL_OK && m < group->n_models; m++) {
         size_t first = group->first_job[m] * n_roots, draws = group->models[m].n_draws;
+        const phl_model *weighing = group->weighted ? &group->models[m] : NULL;
         if (labels != NULL) {
-            phl_scores_average_draws(group->labels + first, draws, n_roots, labels + m * n_roots);
+            phl_scores_average_draws(group->labels + first, weighing, draws, n_roots,
+                                     labels + m * n_roots);
         }
         if (both != NULL) {
-            phl_scores_average_draws(group->both + first, draws, n_roots, both + m * n_roots);
+            phl_scores_average_draws(group->both + first, weighing, draws, n_roots,
+                                     both + m * n_roots);
         }
     }
     phl_free(group->labels);
@@ -320,8 +328,8 @@ static phl_status average_grammars(const phl_prepared *prepared, const phl_model
 }
 
 phl_status phl_scores_average(const phl_prepared *prepared, const phl_model *models,
-                              size_t n_models, int threads, phl_cancel_fn cancel, void *context,
-                              double *labels, double *both, phl_error *error)
+                              size_t n_models, bool weighted, int threads, phl_cancel_fn cancel,
+                              void *context, double *labels, double *both, phl_error *error)
 {
     size_t n_roots = prepared->roots.n, draws = 0;
     if (models->run->kind == PHL_GRAMMAR) {
@@ -344,8 +352,11 @@ phl_status phl_scores_average(const phl_prepared *prepared, const phl_model *mod
     }
     /* Whole models until every thread has a batch: so memory does not grow with classes x draws. */
     for (size_t m = 0; status == PHL_OK && m < n_models;) {
-        struct group group = {
-            .prepared = prepared, .models = models + m, .first_job = first_job, .worker = worker};
+        struct group group = {.prepared = prepared,
+                              .models = models + m,
+                              .first_job = first_job,
+                              .worker = worker,
+                              .weighted = weighted};
         first_job[0] = 0;
         while (m + group.n_models < n_models &&
                first_job[group.n_models] < workers * PHL_SUM_LANES) {

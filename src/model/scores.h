@@ -37,14 +37,17 @@ void phl_scores_clear(phl_prepared *prepared);
 void phl_scores_of_roots(const phl_prepared *prepared, const phl_upward *upward, phl_sums *sums,
                          double *labels, double *both);
 
-/* out [n]: log of the mean over draws of e^scores, scores [draws][n]. */
-void phl_scores_average_draws(const double *scores, size_t draws, size_t n, double *out);
+/* out [n]: log of the mean over draws of e^scores, scores [draws][n]; by the weights of the model's
+ * draws, or NULL: all count the same. */
+void phl_scores_average_draws(const double *scores, const phl_model *model, size_t draws, size_t n,
+                              double *out);
 
 /* Averages over draws for models [n_models] of one run: scores [n_models][roots] of the labels, and
- * `both` [n_models][roots] of labels and shape together; either may be NULL. */
+ * `both` [n_models][roots] of labels and shape together; either may be NULL.  Draws count by their
+ * weights, or all the same. */
 phl_status phl_scores_average(const phl_prepared *prepared, const phl_model *models,
-                              size_t n_models, int threads, phl_cancel_fn cancel, void *context,
-                              double *labels, double *both, phl_error *error);
+                              size_t n_models, bool weighted, int threads, phl_cancel_fn cancel,
+                              void *context, double *labels, double *both, phl_error *error);
 
 /* PHL_ERR_ARGUMENT if the model has no draw. */
 phl_status phl_scores_check_draws(const phl_model *model, phl_error *error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/chain_weights.h"
 #include "store/run_file.h"
 #include "train/train_config.h"
 
@@ -443,6 +444,16 @@ static phl_status gather(phl_database *database, struct gathered *gathered, phl_
     return status == PHL_OK ? read_classes(database, gathered, error) : status;
 }
 
+/* What the chains count, where draws were kept. */
+static phl_status read_weights(phl_database *database, phl_run *run, phl_error *error)
+{
+    bool good = true;
+    phl_status status = phl_chain_weights_read(run, &good, error);
+    return status == PHL_OK && !good
+               ? phl_database_damaged(database, error, "the weights of its chains make no sense")
+               : status;
+}
+
 /* Everything; draws are read but not kept unless `keep`. */
 static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl_error *error)
 {
@@ -473,6 +484,9 @@ static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl
         return status;
     }
     status = read_draws(database, keep, *run, error);
+    if (status == PHL_OK) {
+        status = read_weights(database, *run, error);
+    }
     if (status == PHL_OK) {
         status = read_trace(database, *run, error);
     }

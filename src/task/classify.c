@@ -157,7 +157,7 @@ static phl_status score_models(const struct classifying *work, double *scores, p
                                              use->context, scores, error);
         } else {
             status = phl_scores_average(
-                &prepared, use->run->models, use->run->n_models, use->threads, use->cancel,
+                &prepared, use->run->models, use->run->n_models, false, use->threads, use->cancel,
                 use->context, structure ? NULL : scores, structure ? scores : NULL, error);
         }
     }

@@ -1,5 +1,5 @@
-/* diagnose_slots.c - which slots are active in the kept draws, and do chains agree on them?  See
- * diagnosis.h.
+/* diagnose_slots.c - the kept draws: what chains count, which slots are active, do chains agree on
+ * them?  See diagnosis.h.
  *
  * Contents: chain by chain, overlap, the limit, all of it.
  */
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/chain_weights.h"
 #include "task/diagnosis.h"
 
 enum { MOST_DRAWS = 1000 }; /* that are compared two by two, evenly spread */
@@ -64,6 +65,18 @@ static phl_status find_slots(const phl_model *model, phl_class_diagnosis *made, 
     return PHL_OK;
 }
 
+static void find_weights(const phl_model *model, phl_class_diagnosis *made)
+{
+    bool differ = phl_chain_weights_differ(model);
+    for (size_t c = 0; c < made->n_chains; c++) {
+        phl_chain_diagnosis *chain = &made->chains[c];
+        for (size_t d = 0; d < model->n_draws; d++) {
+            double weight = differ ? model->draws[d].weight : 1.0 / (double)model->n_draws;
+            chain->weight += model->draws[d].chain == chain->chain ? weight : 0.0;
+        }
+    }
+}
+
 /* ---- overlap ---- */
 
 static double overlap(const phl_params *a, const phl_params *b)
@@ -119,6 +132,7 @@ phl_status phl_diagnose_slots(const phl_model *model, const phl_plan *plan,
     if (!plan->gibbs) {
         return PHL_OK;
     }
+    find_weights(model, made);
     find_overlap(model, made);
     find_limit(model, plan, made);
     return find_slots(model, made, error);

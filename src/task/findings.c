@@ -186,6 +186,14 @@ static phl_status find_modes(phl_class_diagnosis *made, phl_error *error)
     if (status == PHL_OK && listed < made->modes) {
         status = phl_text_append_format(&text, error, "; and %zu more", made->modes - listed);
     }
+    double below = 0.0;
+    for (size_t c = 0; c < made->n_chains; c++) {
+        below += made->chains[c].mode > 1 ? made->chains[c].weight : 0.0;
+    }
+    if (status == PHL_OK) {
+        status = phl_text_append_format(
+            &text, error, "; in predictions those below count %.0f %% together", 100.0 * below);
+    }
     return add_finding(made, true, &text, status, NULL, error);
 }
 
@@ -234,8 +242,8 @@ static phl_status find_few_chains(phl_class_diagnosis *made, bool allow_few, phl
 
 /* More iterations do not bring chains together that sit in different places, nor does annealing. */
 static const char more_chains[] =
-    "more chains (" PHL_OPTION_TO("train.chains", "8") ") predict better, because predictions "
-                                                       "average over them";
+    "more chains (" PHL_OPTION_TO("train.chains", "8") ") usually predict better, because "
+                                                       "predictions average over them";
 
 static phl_status find_trouble(phl_class_diagnosis *made, phl_error *error)
 {

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "forest/builder.h"
 #include "forest/copy.h"
+#include "model/chain_weights.h"
 #include "model/purposes.h"
 #include "task/grow_grammar.h"
 #include "task/session.h"
@@ -38,7 +39,16 @@ static size_t pick_draw(const phl_model *model, size_t n_draws, uint64_t seed, s
 {
     phl_rng rng;
     phl_rng_init(&rng, seed, PHL_PURPOSE_PICK, model->class_index, 0, tree);
-    return (size_t)phl_rng_bounded(&rng, n_draws);
+    if (!phl_chain_weights_differ(model)) {
+        return (size_t)phl_rng_bounded(&rng, n_draws);
+    }
+    double left = phl_rng_uniform(&rng);
+    size_t last = 0;
+    for (size_t d = 0; d < model->n_draws && left >= 0.0; d++) {
+        last = model->draws[d].weight > 0.0 ? d : last;
+        left -= model->draws[d].weight;
+    }
+    return last;
 }
 
 /* ---------------------------------------------------------------------------------------------

@@ -62,8 +62,8 @@ static phl_status score_trees(const struct scoring *work, struct lot *lot, phl_e
     if (lot->labels == NULL || (work->options->structure && lot->both == NULL)) {
         return PHL_ERR_MEMORY;
     }
-    return phl_scores_average(&lot->prepared, lot->models, lot->n_models, use->threads, use->cancel,
-                              use->context, lot->labels, lot->both, error);
+    return phl_scores_average(&lot->prepared, lot->models, lot->n_models, true, use->threads,
+                              use->cancel, use->context, lot->labels, lot->both, error);
 }
 
 /* Sessions share what memory there is for upward passes. */

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/sampler.h"
+#include "model/chain_weights.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Making a session
@@ -101,6 +102,7 @@ phl_status phl_session_create(const phl_model *model, const phl_forest *forest, 
     made->model = model;
     made->threads = threads;
     made->n_draws = model->n_draws;
+    made->weighted = phl_chain_weights_differ(model);
     status = phl_scores_prepare(model->run, forest, &made->prepared, error);
     if (status == PHL_OK) {
         size_t scores = made->n_draws * made->prepared.roots.n;
@@ -118,8 +120,8 @@ phl_status phl_session_create(const phl_model *model, const phl_forest *forest, 
     }
     if (status == PHL_OK) {
         size_t n_roots = made->prepared.roots.n;
-        phl_scores_average_draws(made->labels, made->n_draws, n_roots, made->average_labels);
-        phl_scores_average_draws(made->both, made->n_draws, n_roots, made->average_both);
+        phl_scores_average_draws(made->labels, model, made->n_draws, n_roots, made->average_labels);
+        phl_scores_average_draws(made->both, model, made->n_draws, n_roots, made->average_both);
     }
     if (status != PHL_OK) {
         phl_session_free(made);
@@ -214,18 +216,25 @@ double phl_session_score(const phl_session *session, size_t tree, bool structure
     return average[session->prepared.roots.of_tree[tree]];
 }
 
+/* log p_d(labels) of a tree, with the log-weight of the draw where they differ. */
+static double weighted_labels(const phl_session *session, size_t draw, size_t tree)
+{
+    return phl_session_labels(session, draw, tree) +
+           (session->weighted ? log(session->model->draws[draw].weight) : 0.0);
+}
+
 bool phl_session_weights(const phl_session *session, size_t tree, double *weights)
 {
     double largest = -INFINITY, sum = 0.0;
     for (size_t d = 0; d < session->n_draws; d++) {
-        double log_p = phl_session_labels(session, d, tree);
+        double log_p = weighted_labels(session, d, tree);
         largest = log_p > largest ? log_p : largest;
     }
     if (isinf(largest)) {
         return false;
     }
     for (size_t d = 0; d < session->n_draws; d++) {
-        weights[d] = exp(phl_session_labels(session, d, tree) - largest);
+        weights[d] = exp(weighted_labels(session, d, tree) - largest);
         sum += weights[d];
     }
     for (size_t d = 0; d < session->n_draws; d++) {
@@ -314,7 +323,7 @@ phl_status phl_session_predict(phl_session *session, size_t tree, double *predic
                                 : status;
     }
     for (size_t d = 0; status == PHL_OK && d < session->n_draws; d++) {
-        double log_p = phl_session_labels(session, d, tree);
+        double log_p = weighted_labels(session, d, tree);
         bool fine = false;
         if (isinf(log_p)) {
             continue;

@@ -16,6 +16,7 @@ typedef struct phl_session {
     int threads;
     phl_prepared prepared;
     size_t n_draws;
+    bool weighted;                         /* the draws have weights of their own */
     double *labels;                        /* [D][roots] log p_d(labels) */
     double *both;                          /* [D][roots] log p_d(labels, shape) */
     double *average_labels, *average_both; /* [roots] over draws, in probability space */
@@ -65,7 +66,8 @@ phl_status phl_session_predict(phl_session *session, size_t tree, double *predic
 phl_status phl_session_surprise(phl_session *session, size_t tree, double *bits, bool *possible,
                                 phl_error *error);
 
-/* Weights p_d(labels) / sum of them [D] of a tree; false, and nothing written, if all are 0. */
+/* Weights w_d p_d(labels) / sum of them [D] of a tree, w_d that of the draw; false, and nothing
+ * written, if all are 0. */
 bool phl_session_weights(const phl_session *session, size_t tree, double *weights);
 
 /* A work space of upward passes of this session: *view is made if NULL, and turned to `upward`.

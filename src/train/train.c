@@ -456,6 +456,17 @@ phl_status phl_train_models(const phl_forest *forest, const phl_train_options *o
     return run_training(&training, NULL, run, error);
 }
 
+/* What is known only when all chains have ended: what each counts, and how sure classes are. */
+static phl_status finish(const phl_training *training, phl_error *error)
+{
+    const phl_train_options *options = &training->options;
+    phl_status status =
+        options->learner == PHL_LEARNER_GIBBS && options->sampler == PHL_SAMPLER_BLOCKED
+            ? phl_train_weights_find(training, error)
+            : PHL_OK;
+    return status == PHL_OK ? phl_train_calibrate(training, error) : status;
+}
+
 phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,
                           const size_t *earlier, size_t n_earlier, const phl_keeper *keeper,
                           phl_run **run, phl_error *error)
@@ -468,7 +479,7 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
                              .slots_asked = options->slots_max != (uint32_t)PHL_DEFAULT &&
                                             (keeper == NULL || keeper->restore == NULL),
                              .limited = options->memory_limit != 0};
-    return run_training(&training, phl_train_calibrate, run, error);
+    return run_training(&training, finish, run, error);
 }
 
 phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,

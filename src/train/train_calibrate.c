@@ -155,10 +155,10 @@ static phl_status score_held(struct calibrating *work, const phl_run *rest, phl_
     phl_status status = phl_scores_prepare(rest, work->held_forest, &prepared, error);
     if (status == PHL_OK) {
         scores = phl_alloc(phl_times(rest->n_models, prepared.roots.n), sizeof *scores, error);
-        status = scores == NULL
-                     ? PHL_ERR_MEMORY
-                     : phl_scores_average(&prepared, rest->models, rest->n_models, options->threads,
-                                          options->cancel, options->context, NULL, scores, error);
+        status = scores == NULL ? PHL_ERR_MEMORY
+                                : phl_scores_average(&prepared, rest->models, rest->n_models, false,
+                                                     options->threads, options->cancel,
+                                                     options->context, NULL, scores, error);
     }
     for (size_t m = 0; status == PHL_OK && m < rest->n_models; m++) {
         size_t c = phl_run_find_class(work->run, phl_run_class_name(rest, m));

@@ -97,8 +97,11 @@ phl_status phl_train_em_run(phl_train_task *task, phl_error *error)
         phl_params_free(params);
         return status;
     }
-    phl_draw draw = {params, task->chain, result.iterations, result.log_likelihood,
-                     result.objective};
+    phl_draw draw = {.params = params,
+                     .chain = task->chain,
+                     .iteration = result.iterations,
+                     .log_likelihood = result.log_likelihood,
+                     .log_joint = result.objective};
     task->iterations = result.iterations;
     task->stop_reason = result.stop_reason;
     return phl_train_task_add_draw(task, &draw, error);

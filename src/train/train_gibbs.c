@@ -152,7 +152,8 @@ struct chain {
 
 static phl_status keep_draw(phl_train_task *task, phl_gibbs *gibbs, phl_error *error)
 {
-    phl_draw draw = {NULL, task->chain, gibbs->iteration, 0.0, gibbs->log_joint};
+    phl_draw draw = {
+        .chain = task->chain, .iteration = gibbs->iteration, .log_joint = gibbs->log_joint};
     phl_gibbs_parameters_expand(gibbs);
     phl_status status = phl_params_clone(gibbs->params, &draw.params, error);
     if (status == PHL_OK) {

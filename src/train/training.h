@@ -1,6 +1,6 @@
 /* training.h - what these share: train.c, train_task.c, train_progress.c, train_em.c,
- * train_gibbs.c, train_memory.c; and how whoever wants to keep what a training reached (store/)
- * takes part in it.
+ * train_gibbs.c, train_memory.c, train_weights.c; and how whoever wants to keep what a training
+ * reached (store/) takes part in it.
  *
  * A training is a list of tasks, one per class and chain (or restart).  Tasks are independent and
  * each runs in one fixed order, so the result does not depend on the number of threads.
@@ -144,6 +144,10 @@ phl_status phl_train_grammar_choose(phl_run *run, phl_calibration_data *data, do
  * how to make probabilities of classes (train_calibrate.c).  Cancelled: the models are interrupted,
  * and there is no head. */
 phl_status phl_train_calibrate(const phl_training *training, phl_error *error);
+
+/* Sampling, everything is in the run: what its chains count in predictions (train_weights.c).
+ * Nothing is said of a training that was interrupted. */
+phl_status phl_train_weights_find(const phl_training *training, phl_error *error);
 
 /* The run is made: refuse a training whose tables would take more than the memory limit, or, where
  * that is not the caller's own, much more for slots that never occur than for those that do

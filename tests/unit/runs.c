@@ -120,8 +120,10 @@ phl_run *random_run(const struct shape *shape, uint64_t seed, bool with_forest)
         model->iterations = 100 * i + 1;
         model->stop_reason = reasons[i % 3];
         for (uint32_t d = 0; d < shape->draws; d++) {
-            phl_draw draw = {random_params(shape, &rng), d, 10 * d + 1,
-                             -100 * phl_rng_uniform(&rng), -200 * phl_rng_uniform(&rng)};
+            phl_draw draw = {
+                .params = random_params(shape, &rng), .chain = d, .iteration = 10 * d + 1};
+            draw.log_likelihood = -100 * phl_rng_uniform(&rng);
+            draw.log_joint = -200 * phl_rng_uniform(&rng);
             must(phl_model_add_draw(model, &draw, error));
         }
         add_trace(run, (uint32_t)i, 8, &rng);
