@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "print/evaluations.h"
+#include "print/explanations.h"
 #include "print/rows.h"
 #include "runs.h"
 
@@ -29,6 +30,9 @@ typedef struct classification {
     rows_file result;     /* of the path */
     const char **columns; /* NULL: there are no rows yet */
     row_writer rows;
+    /* Reasons. */
+    size_t explain; /* --explain: so many for each tree, in place of rows; 0: none */
+    json_writer json;
 } classification;
 
 /* ---- where predictions go ---- */
@@ -148,14 +152,29 @@ static int print_prediction(classification *c, const phl_tree_at *at,
                                              : EXIT_OK;
 }
 
+static phl_status print_reasons(classification *c, const phl_tree_at *at,
+                                const phl_classified_tree *tree, phl_error *error)
+{
+    char buffer[SOURCE_SIZE];
+    const char *source = forest_tree_source(at->block, at->tree, buffer);
+    return arguments_flag(c->parsed, "json")
+               ? explanation_json(&c->json, c->run, at, source, tree, error)
+               : explanation_print(c->run, at, source, tree, error);
+}
+
 static phl_status take_tree(const phl_tree_at *at, const phl_classified_tree *tree, void *context,
                             phl_error *error)
 {
     classification *c = context;
     int code = EXIT_OK;
-    (void)error;
     c->known = c->known || phl_tree_class(at->block, at->tree) != PHL_NO_CLASS;
-    if (c->path || !c->known) { /* rows will be printed, or may be */
+    if (c->explain) {
+        phl_status status = print_reasons(c, at, tree, error);
+        if (status != PHL_OK) {
+            return status;
+        }
+    }
+    if (c->path || (!c->known && !c->explain)) { /* rows will be printed, or may be */
         code = print_prediction(c, at, tree);
     }
     return blocks_result(&c->blocks, at, code);
@@ -167,13 +186,21 @@ static phl_status take_tree(const phl_tree_at *at, const phl_classified_tree *tr
 static int finish(classification *c, const phl_evaluation *evaluation)
 {
     static const evaluation_words words = {
-        .items = "trees classified", .name = "class", .names = "classes"};
-    int code = end_rows(c);
+        .items = "trees classified", .name = "class", .names = "classes", .classes = true};
+    bool json = arguments_flag(c->parsed, "json");
+    int code = c->explain && !c->path ? EXIT_OK : end_rows(c);
     if (code == EXIT_OK) {
         code = rows_file_close(&c->result, EXIT_OK);
     }
+    if (c->explain && json) {
+        json_out_close(&c->json, ']');
+        return code;
+    }
     if (code == EXIT_OK && c->known) {
-        if (arguments_flag(c->parsed, "json")) {
+        if (c->explain) {
+            putchar('\n');
+        }
+        if (json) {
             evaluation_json(evaluation);
         } else {
             evaluation_print(evaluation, &words);
@@ -203,6 +230,11 @@ static int classify(classification *c)
     options.structure = run_structure(parsed);
     options.prior = run_class_prior(parsed);
     options.rule = rule_of(parsed);
+    options.explain = c->explain;
+    if (c->explain && arguments_flag(parsed, "json")) {
+        json_out_begin(&c->json, stdout);
+        json_out_open(&c->json, '[', false);
+    }
     options.threads = arguments_threads(parsed);
     options.report = blocks_report(&c->blocks);
     options.cancel = interrupt_asked;
@@ -237,6 +269,9 @@ static int open_run(const cli_arguments *parsed, phl_run **run)
 static int run_classify(const cli_arguments *parsed)
 {
     classification c = {.parsed = parsed, .path = arguments_path(parsed, "predictions")};
+    if (arguments_given(parsed, "explain")) {
+        c.explain = (size_t)arguments_integer(parsed, "explain");
+    }
     phl_run *run = NULL;
     int code = open_run(parsed, &run);
     if (code == EXIT_OK && !phl_run_per_class(run)) {
@@ -284,7 +319,16 @@ static const cli_option classify_rows[] = {
      .argument = "FILE",
      .help = "write one row per tree: true and predicted class, the probability of "
              "each class; the file appears only when complete"},
-    OPTION_JSON_ROW("print the evaluation as one JSON object, or the predictions as an array"),
+    {.name = "explain",
+     .type = OPTION_INTEGER,
+     .argument = "N",
+     .least = 1,
+     .most = 1000000,
+     .help = "print for each tree the N features that spoke most for its class and against the "
+             "runner-up, what each adds to the log-odds, and the nodes it sits on (numbered from 0 "
+             "in pre-order; of neighbours, their parent); needs a linear head"},
+    OPTION_JSON_ROW("print the evaluation as one JSON object, or predictions or reasons as an "
+                    "array"),
 };
 static const option_group classify_options = {"Classification", classify_rows,
                                               sizeof classify_rows / sizeof *classify_rows};
@@ -296,6 +340,7 @@ static const example examples[] = {
     {"classes of new trees, and how sure they are", "phloem classify classes.run new.trees"},
     {"an evaluation and predictions, with classes as frequent as in training",
      "phloem classify --class-prior empirical classes.run test.trees -p predictions.tsv"},
+    {"three reasons for every answer", "phloem classify --explain 3 classes.run new.trees"},
     {"one figure for a script", "phloem classify --json classes.run test.trees | jq .accuracy"},
     {NULL, NULL}};
 

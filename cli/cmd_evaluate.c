@@ -131,6 +131,14 @@ static void print_table(const phl_cross_validation *result)
                               : (const char *const[]){states, likelihood});
     }
     table_end(&table, stdout, 2);
+    const phl_evaluation *pooled = result->choices[result->winner].pooled;
+    if (pooled && pooled->n) {
+        printf("%s, all folds together: accuracy %.2f %% (%.2f to %.2f at 95 %%), largest class "
+               "%.2f %%,\nbalanced accuracy %.2f %%, log-loss %.4f nats, calibration error %.4f\n",
+               result->n_choices > 1 ? "the best" : "this model", 100 * pooled->best->accuracy,
+               100 * pooled->accuracy_low, 100 * pooled->accuracy_high, 100 * pooled->largest_share,
+               100 * pooled->balanced_accuracy, pooled->log_loss, pooled->calibration_error);
+    }
     if (result->n_choices > 1) {
         uint32_t winner = result->choices[result->winner].states;
         printf("best: %s %s\n", number_grouped(winner, states), winner == 1 ? "state" : "states");
@@ -148,6 +156,9 @@ static void choice_json(json_writer *json, const phl_cross_validation *result,
         json_out_spread(json, "accuracy", c->accuracy_mean, c->accuracy_sd);
         json_out_spread(json, "entropy_bits", c->entropy_mean, c->entropy_sd);
         json_out_spread(json, "log_loss", c->log_loss_mean, c->log_loss_sd);
+        json_out_number(json, "largest_share", c->pooled->largest_share);
+        json_out_number(json, "balanced_accuracy", c->pooled->balanced_accuracy);
+        json_out_number(json, "calibration_error", c->pooled->calibration_error);
     }
     json_out_spread(json, "log_likelihood_per_node", c->log_likelihood_mean, c->log_likelihood_sd);
     json_out_key(json, "folds");

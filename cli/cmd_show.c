@@ -46,6 +46,34 @@ static void show_expert(const phl_run *run)
     }
 }
 
+/* How probabilities of classes are made, and what trees held out said of it. */
+static void print_calibration(const phl_run *run)
+{
+    static const char *const rules[] = {"generative", "head", "both"};
+    const char *temperature = phl_run_meta(run, "temperature"), *rule = phl_run_meta(run, "rule");
+    const char *held = phl_run_meta(run, "held_out"), *prior = phl_run_meta(run, "class_prior");
+    char text[200], name[80];
+    if (temperature) {
+        snprintf(text, sizeof text, "%.3g (of the models' class posteriors), class prior %s",
+                 strtod(temperature, NULL), prior ? prior : "uniform");
+        terminal_fact("temperature", text);
+    }
+    if (rule) {
+        terminal_fact("rule", rule);
+    }
+    char *at = NULL;
+    double trees = held ? strtod(held, &at) : 0;
+    for (size_t i = 0; trees >= 1 && i < sizeof rules / sizeof *rules; i++) {
+        double loss = strtod(at, &at), accuracy = strtod(at, &at);
+        if (accuracy >= 0) {
+            snprintf(name, sizeof name, "%.0f held out", trees);
+            snprintf(text, sizeof text, "%-10s  %.2f %% right, log-loss %.4f nats", rules[i],
+                     100 * accuracy, loss);
+            terminal_fact(name, text);
+        }
+    }
+}
+
 static void print_run(const char *path, const phl_run *run)
 {
     char text[600], number[NUMBER_SIZE], names[400];
@@ -61,12 +89,10 @@ static void print_run(const char *path, const phl_run *run)
         terminal_fact(grammar ? "annotations" : "states",
                       number_grouped(phl_run_states(run), number));
     }
-    if (grammar && phl_run_meta(run, "temperature")) {
-        snprintf(text, sizeof text, "%.3g (of class posteriors)",
-                 strtod(phl_run_meta(run, "temperature"), NULL));
-        terminal_fact("temperature", text);
-        terminal_fact("classifies by", phl_run_meta(run, "form"));
+    if (grammar && phl_run_meta(run, "form")) {
+        terminal_fact("starts used", phl_run_meta(run, "form"));
     }
+    print_calibration(run);
     terminal_fact("slots", number_grouped(phl_run_slots(run), number));
     terminal_fact("labels", number_grouped(phl_run_labels(run), number));
     terminal_fact("trees", number_grouped(trees, number));

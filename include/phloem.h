@@ -1038,13 +1038,19 @@ typedef struct phl_evaluation {
     size_t n_names;  /* what can be predicted, and if unseen > 0 one more, last, whose columns are
                         0 */
     char **names;    /* [n_names]; NULL for what is unseen */
-    phl_confusion *best;            /* of the most probable names */
-    phl_confusion *drawn;           /* of names drawn at random; NULL: none were */
-    double predictive_entropy_bits; /* mean entropy of the predictive distributions */
-    double log_loss;                /* nats: mean -log p(truth), an unseen label costing
-                                       -log p(unseen); +inf when some truth had probability 0.
-                                       Classification has no p(unseen): there trees of unseen
-                                       classes are left out of the mean, NaN when nothing remains */
+    phl_confusion *best;                /* of the most probable names */
+    phl_confusion *drawn;               /* of names drawn at random; NULL: none were */
+    double predictive_entropy_bits;     /* mean entropy of the predictive distributions */
+    double log_loss;                    /* nats: mean -log p(truth), an unseen label costing
+                                           -log p(unseen); +inf when some truth had probability 0.
+                                           Classification has no p(unseen): there trees of unseen
+                                           classes are left out of the mean, NaN when nothing remains */
+    double accuracy_low, accuracy_high; /* 95 % interval of the accuracy (Wilson) */
+    double largest_share;               /* of the items that are of the most frequent name */
+    double balanced_accuracy;           /* mean over the names that occur */
+    double calibration_error; /* expected: mean over items of |share right - mean probability| of
+                                 the predicted names, in 15 bins of that probability; NaN: no
+                                 probabilities are known */
 } phl_evaluation;
 
 PHL_API void phl_evaluation_free(phl_evaluation *evaluation);
@@ -1083,12 +1089,34 @@ typedef struct phl_classify_options {
     phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
-    phl_rule rule; /* PHL_RULE_DEFAULT */
+    phl_rule rule;  /* PHL_RULE_DEFAULT */
+    size_t explain; /* 0: so many reasons for every tree; needs a rule with the head */
 } phl_classify_options;
 
 #define phl_classify_options_init(options)                                                         \
     phl_classify_options_init_sized((options), sizeof *(options))
 PHL_API void phl_classify_options_init_sized(phl_classify_options *options, size_t size);
+
+/* A feature that spoke for a class and against another. */
+#define PHL_REASON_NODES 8
+typedef struct phl_reason {
+    size_t feature;                 /* of phl_head_features */
+    double log_odds;                /* what it adds; below 0: it spoke for the other */
+    uint64_t count;                 /* how often the tree has it, */
+    size_t n_nodes;                 /* and on which nodes, at most so many: numbers in */
+    size_t nodes[PHL_REASON_NODES]; /* pre-order from 0; of neighbours, that of their parent */
+} phl_reason;
+
+/* Why `best` and not the runner-up: log_odds = models + constant + rest + that of all reasons. */
+typedef struct phl_explanation {
+    size_t against;  /* the class of the second highest posterior */
+    double log_odds; /* log p(best) - log p(against) */
+    double models;   /* what the models of the classes add; 0 by the head alone */
+    double constant; /* of the head: classes that are frequent */
+    double rest;     /* features that are not among the reasons */
+    size_t n_reasons;
+    const phl_reason *reasons; /* [n_reasons] heaviest first */
+} phl_explanation;
 
 /* The classes of a tree; K = phl_run_classes(run). */
 typedef struct phl_classified_tree {
@@ -1097,6 +1125,7 @@ typedef struct phl_classified_tree {
     const double *log_likelihood; /* [K] log p(tree | class), averaged over draws in probability
                                      space; NULL by the head alone */
     bool possible; /* false: probability 0 under every class; the posterior is the class prior */
+    const phl_explanation *explanation; /* NULL: not asked for */
 } phl_classified_tree;
 
 typedef phl_status (*phl_classify_fn)(const phl_tree_at *at, const phl_classified_tree *classified,

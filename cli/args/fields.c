@@ -126,6 +126,7 @@ static const field fields[] = {
     {"classify.prior", "class-prior"},
     {"classify.threads", "threads"},
     {"classify.rule", "rule"},
+    {"classify.explain", "explain"},
     {"classifier.fold", "folds-file"},
     {"classifier.n_folds", ""},
     {"classifier.groups", ""},

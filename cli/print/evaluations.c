@@ -21,6 +21,23 @@ static void percent(double fraction, char *text)
     }
 }
 
+/* Is the accuracy a good one? */
+static void print_standing(const phl_evaluation *e)
+{
+    char number[NUMBER_SIZE], text[120];
+    percent(e->largest_share, number);
+    snprintf(text, sizeof text, "%s%s", number,
+             e->accuracy_low <= e->largest_share
+                 ? ": saying this class of every tree may be as good"
+                 : "");
+    terminal_fact("largest class", text);
+    percent(e->balanced_accuracy, number);
+    terminal_fact("balanced accuracy", number);
+    snprintf(text, sizeof text, "%.4f (how far probabilities are from shares of right answers)",
+             e->calibration_error);
+    terminal_fact("calibration error", isnan(e->calibration_error) ? "-" : text);
+}
+
 static void print_totals(const phl_evaluation *e, const evaluation_words *words)
 {
     char number[NUMBER_SIZE], text[120];
@@ -31,7 +48,14 @@ static void print_totals(const phl_evaluation *e, const evaluation_words *words)
         terminal_fact("of these unseen", text);
     }
     percent(e->best->accuracy, number);
-    terminal_fact("accuracy", number);
+    if (words->classes && e->n) {
+        snprintf(text, sizeof text, "%s (%.2f to %.2f at 95 %%)", number, 100 * e->accuracy_low,
+                 100 * e->accuracy_high);
+    }
+    terminal_fact("accuracy", words->classes && e->n ? text : number);
+    if (words->classes && e->n) {
+        print_standing(e);
+    }
     if (e->drawn && !isnan(e->drawn->accuracy)) {
         percent(e->drawn->accuracy, number);
         terminal_fact("accuracy, drawn", number);
@@ -89,27 +113,57 @@ static ranked_name *rank_names(const phl_evaluation *e, size_t *n)
     return ranks;
 }
 
+/* Precision and F1 of a name; NaN where they are not defined. */
+static void precision_of(const phl_evaluation *e, size_t i, double *precision, double *f1)
+{
+    const phl_name_measure *m = &e->best->measures[i];
+    double right = (double)e->best->counts[i * e->n_names + i];
+    *precision = m->predicted ? right / (double)m->predicted : (double)NAN;
+    *f1 = m->n + m->predicted ? 2 * right / (double)(m->n + m->predicted) : (double)NAN;
+}
+
+/* The cells of a name: n, predicted and then as the columns say. */
+static void print_name(const phl_evaluation *e, const evaluation_words *words, size_t i,
+                       text_table *table)
+{
+    const phl_name_measure *m = &e->best->measures[i];
+    char name[TABLE_CELL], count[NUMBER_SIZE], predicted[NUMBER_SIZE], right[NUMBER_SIZE];
+    char entropy[NUMBER_SIZE] = "-", drawn[NUMBER_SIZE] = "", share[NUMBER_SIZE], both[NUMBER_SIZE];
+    double precision, f1;
+    text_printable(evaluation_name(e, i), NAME_SHOWN, name, sizeof name);
+    number_grouped(m->n, count);
+    number_grouped(m->predicted, predicted);
+    percent(m->accuracy, right);
+    if (m->predicted) {
+        snprintf(entropy, sizeof entropy, "%.4f", m->entropy_bits);
+    }
+    if (words->classes) {
+        precision_of(e, i, &precision, &f1);
+        percent(precision, share);
+        percent(f1, both);
+        table_row(table,
+                  (const char *const[]){name, count, predicted, right, share, both, entropy});
+        return;
+    }
+    if (e->drawn) {
+        percent(e->drawn->measures[i].accuracy, drawn);
+    }
+    table_row(table, (const char *const[]){name, count, predicted, right, entropy, drawn});
+}
+
 static void print_names(const phl_evaluation *e, const evaluation_words *words,
                         const ranked_name *ranks, size_t n)
 {
-    char name[TABLE_CELL], count[NUMBER_SIZE], predicted[NUMBER_SIZE], right[NUMBER_SIZE];
-    char entropy[NUMBER_SIZE], drawn[NUMBER_SIZE] = "";
+    char count[NUMBER_SIZE];
     text_table table;
-    table_begin(&table, e->drawn ? 6 : 5);
-    table_row(&table, (const char *const[]){words->name, "n", "predicted", "accuracy",
-                                            "entropy bits", "accuracy, drawn"});
+    table_begin(&table, words->classes ? 7 : e->drawn ? 6 : 5);
+    table_row(&table, words->classes
+                          ? (const char *const[]){words->name, "n", "predicted", "recall",
+                                                  "precision", "F1", "entropy bits"}
+                          : (const char *const[]){words->name, "n", "predicted", "accuracy",
+                                                  "entropy bits", "accuracy, drawn"});
     for (size_t r = 0; r < n && r < NAMES_SHOWN; r++) {
-        const phl_name_measure *m = &e->best->measures[ranks[r].index];
-        text_printable(evaluation_name(e, ranks[r].index), NAME_SHOWN, name, sizeof name);
-        number_grouped(m->n, count);
-        number_grouped(m->predicted, predicted);
-        percent(m->accuracy, right);
-        snprintf(entropy, sizeof entropy, "%.4f", m->entropy_bits);
-        if (e->drawn) {
-            percent(e->drawn->measures[ranks[r].index].accuracy, drawn);
-        }
-        table_row(&table, (const char *const[]){name, count, predicted, right,
-                                                m->predicted ? entropy : "-", drawn});
+        print_name(e, words, ranks[r].index, &table);
     }
     putchar('\n');
     table_end(&table, stdout, 2);
@@ -216,15 +270,24 @@ void evaluation_json(const phl_evaluation *e)
     json_out_number(&json, "entropy_bits", e->best->entropy_bits);
     json_out_number(&json, "predictive_entropy_bits", e->predictive_entropy_bits);
     json_out_number(&json, "log_loss", e->log_loss);
+    json_out_number(&json, "accuracy_low", e->accuracy_low);
+    json_out_number(&json, "accuracy_high", e->accuracy_high);
+    json_out_number(&json, "largest_share", e->largest_share);
+    json_out_number(&json, "balanced_accuracy", e->balanced_accuracy);
+    json_out_number(&json, "calibration_error", e->calibration_error);
     evaluation_confusion_json(&json, e, e->best, NULL);
     json_out_key(&json, "per_label");
     json_out_open(&json, '[', false);
     for (size_t i = 0; i < e->n_names; i++) {
+        double precision, f1;
         const phl_name_measure *m = &e->best->measures[i];
         json_out_open(&json, '{', true);
         json_out_text(&json, "label", e->names[i]);
         json_out_count(&json, "n", m->n);
         json_out_number(&json, "accuracy", m->accuracy);
+        precision_of(e, i, &precision, &f1);
+        json_out_number(&json, "precision", precision);
+        json_out_number(&json, "f1", f1);
         json_out_number(&json, "entropy_bits", m->entropy_bits);
         json_out_close(&json, '}');
     }

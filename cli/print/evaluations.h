@@ -11,6 +11,7 @@ typedef struct evaluation_words {
     const char *items; /* "trees classified" */
     const char *name;  /* "class" */
     const char *names; /* "classes" */
+    bool classes;      /* with what tells whether an accuracy is a good one */
 } evaluation_words;
 
 void evaluation_print(const phl_evaluation *evaluation, const evaluation_words *words);

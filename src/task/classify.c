@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "head/explain.h"
 #include "head/head_posteriors.h"
 #include "model/calibrated.h"
 #include "model/grammar_scores.h"
@@ -60,6 +61,9 @@ struct classifying {
     double *posterior, *likelihood; /* [K] of one tree */
     phl_calibrated calibrated;      /* what training chose */
     phl_measures *measures;         /* NULL: not wanted */
+    double *opinion;                /* [K] of the models, with explanations */
+    phl_explain_answers answers;    /* of the roots of a block */
+    phl_explanation explanation;    /* of one tree */
 };
 
 phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, size_t truth)
@@ -69,6 +73,7 @@ phl_item phl_classify_item(const phl_classified_tree *classified, size_t n, size
         .predicted = classified->best,
         .drawn = SIZE_MAX,
         .entropy_bits = phl_measures_entropy_bits_of_logs(classified->log_posterior, n),
+        .p = exp(classified->log_posterior[classified->best]),
         .log_p = truth == SIZE_MAX ? (double)NAN : classified->log_posterior[truth],
     };
 }
@@ -93,6 +98,11 @@ static phl_status choose_rule(struct classifying *work, phl_error *error)
         return phl_raise(error, PHL_ERR_ARGUMENT,
                          "train one with " PHL_CALL("phl_train_classifier"),
                          "the run has no linear head to classify with");
+    }
+    if (!work->by_head && work->options->explain > 0) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "ask the head: " PHL_OPTION_TO("classify.rule", "head"),
+                         "the models of the classes give no reasons, only a linear head does");
     }
     return work->by_models && run->n_models > 0 ? phl_scores_check_draws(&run->models[0], error)
                                                 : PHL_OK;
@@ -120,13 +130,51 @@ static phl_classified_tree find_posterior(const struct classifying *work, const 
                                  .possible = possible};
 }
 
-static phl_status take_tree(struct classifying *work, size_t tree, const double *head,
+/* The class of the second highest posterior. */
+static size_t find_second(const double *row, size_t n, size_t best)
+{
+    size_t second = best == 0 ? 1 : 0;
+    for (size_t k = 0; k < n; k++) {
+        second = k != best && row[k] > row[second] ? k : second;
+    }
+    return second;
+}
+
+/* What the answers for a root say of a tree. */
+static void explain(struct classifying *work, size_t root, phl_classified_tree *classified)
+{
+    const phl_explain_answers *answers = &work->answers;
+    const double *row = classified->log_posterior;
+    size_t n = work->use.run->n_models, best = classified->best;
+    phl_explanation *made = &work->explanation;
+    *made = (phl_explanation){.against = find_second(row, n, best),
+                              .constant = answers->constant[root],
+                              .rest = answers->features[root],
+                              .n_reasons = answers->n_reasons[root],
+                              .reasons = answers->reasons + root * work->options->explain};
+    made->log_odds = row[best] - row[made->against];
+    for (size_t i = 0; i < made->n_reasons; i++) {
+        made->rest -= made->reasons[i].log_odds;
+    }
+    if (work->by_models) {
+        (void)phl_calibrated_models(&work->calibrated, work->log_prior, n, work->likelihood,
+                                    work->opinion);
+        made->models =
+            work->calibrated.weights[0] * (work->opinion[best] - work->opinion[made->against]);
+    }
+    classified->explanation = made;
+}
+
+static phl_status take_tree(struct classifying *work, size_t tree, size_t root, const double *head,
                             phl_error *error)
 {
     phl_use *use = &work->use;
     const phl_forest *block = use->block;
     phl_classified_tree classified = find_posterior(work, head);
     phl_status status = PHL_OK;
+    if (work->options->explain > 0) {
+        explain(work, root, &classified);
+    }
     if (!classified.possible) {
         status = phl_use_count(use, &use->impossible, tree, error);
     }
@@ -165,6 +213,40 @@ static phl_status score_models(const struct classifying *work, double *scores, p
     return status;
 }
 
+/* The log-likelihoods of a root into their place. */
+static void take_likelihoods(struct classifying *work, const double *scores, size_t n_roots,
+                             size_t root)
+{
+    for (size_t k = 0; work->by_models && k < work->use.run->n_models; k++) {
+        work->likelihood[k] = scores[k * n_roots + root];
+    }
+}
+
+/* Reasons for every root of a block. */
+static phl_status explain_block(struct classifying *work, const phl_roots *roots,
+                                const double *scores, const double *heads, phl_error *error)
+{
+    const phl_use *use = &work->use;
+    size_t n = use->run->n_models, most = work->options->explain;
+    phl_explain_question *questions = phl_alloc(roots->n, sizeof *questions, error);
+    phl_status status = questions == NULL
+                            ? PHL_ERR_MEMORY
+                            : phl_explain_answers_init(&work->answers, roots->n, most, error);
+    for (size_t r = 0; status == PHL_OK && r < roots->n; r++) {
+        take_likelihoods(work, scores, roots->n, r);
+        phl_classified_tree classified = find_posterior(work, heads + r * n);
+        questions[r] = (phl_explain_question){
+            classified.best, find_second(classified.log_posterior, n, classified.best)};
+    }
+    if (status == PHL_OK) {
+        status = phl_explain_trees(use->run->head, use->block, roots->tree, questions, roots->n,
+                                   most, work->by_models ? work->calibrated.weights[1] : 1.0,
+                                   use->threads, use->cancel, use->context, &work->answers, error);
+    }
+    phl_free(questions);
+    return status;
+}
+
 static phl_status classify_block(struct classifying *work, phl_error *error)
 {
     const phl_use *use = &work->use;
@@ -185,13 +267,15 @@ static phl_status classify_block(struct classifying *work, phl_error *error)
         status = phl_head_posteriors(use->run->head, use->block, roots.tree, roots.n, use->threads,
                                      use->cancel, use->context, heads, error);
     }
+    if (status == PHL_OK && work->options->explain > 0) {
+        status = explain_block(work, &roots, scores, heads, error);
+    }
     for (size_t t = 0; status == PHL_OK && t < use->block->n_trees; t++) {
         size_t root = roots.of_tree[t];
-        for (size_t k = 0; work->by_models && k < n; k++) {
-            work->likelihood[k] = scores[k * roots.n + root];
-        }
-        status = take_tree(work, t, work->by_head ? heads + root * n : NULL, error);
+        take_likelihoods(work, scores, roots.n, root);
+        status = take_tree(work, t, root, work->by_head ? heads + root * n : NULL, error);
     }
+    phl_explain_answers_clear(&work->answers);
     phl_free(scores);
     phl_free(heads);
     phl_scores_roots_clear(&roots);
@@ -240,7 +324,10 @@ static phl_status classify(const phl_run *run, phl_source *source,
     if (status == PHL_OK) {
         work.posterior = phl_alloc(run->n_models, sizeof *work.posterior, error);
         work.likelihood = phl_alloc(run->n_models, sizeof *work.likelihood, error);
-        status = work.posterior == NULL || work.likelihood == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        work.opinion = phl_alloc(run->n_models, sizeof *work.opinion, error);
+        status = work.posterior == NULL || work.likelihood == NULL || work.opinion == NULL
+                     ? PHL_ERR_MEMORY
+                     : PHL_OK;
     }
     while (status == PHL_OK && (status = phl_use_next(&work.use, error)) == PHL_OK &&
            work.use.block != NULL) {
@@ -254,6 +341,7 @@ static phl_status classify(const phl_run *run, phl_source *source,
     phl_free(work.log_prior);
     phl_free(work.posterior);
     phl_free(work.likelihood);
+    phl_free(work.opinion);
     phl_use_clear(&work.use);
     return status;
 }

@@ -137,7 +137,7 @@ static phl_status take_classified(const phl_tree_at *at, const phl_classified_tr
     item.truth = (size_t)truth;
     item.predicted = (size_t)phl_forest_find_class(test, phl_run_class_name(run, classified->best));
     phl_measures_add(&testing->measures, 0, &item);
-    bool known = model != SIZE_MAX;
+    bool known = model != SIZE_MAX && classified->log_likelihood != NULL;
     hold_out(testing, at->tree, known, known ? classified->log_likelihood[model] : (double)NAN);
     return PHL_OK;
 }

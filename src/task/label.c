@@ -84,6 +84,7 @@ static void measure_row(struct labelling *work, size_t model, size_t row, int32_
         .predicted = (size_t)work->batch.best[row],
         .drawn = work->options->no_draw ? SIZE_MAX : (size_t)drawn,
         .entropy_bits = work->batch.entropy[row],
+        .p = (double)NAN,
         .log_p = p > 0.0 ? log(p) : -(double)INFINITY,
     };
     phl_measures_add(&work->measures, model, &item);

@@ -53,6 +53,14 @@ void phl_measures_add(phl_measures *measures, size_t part, const phl_item *item)
         sums->drawn_right += item->drawn == item->truth;
     }
     sums->entropy_bits += item->entropy_bits;
+    if (item->p >= 0.0) {
+        size_t number = (size_t)(item->p * PHL_MEASURE_BINS);
+        phl_measure_bin *bin =
+            &measures->bins[number < PHL_MEASURE_BINS ? number : PHL_MEASURE_BINS - 1];
+        bin->n++;
+        bin->right += item->predicted == item->truth;
+        bin->p += item->p;
+    }
     if (!isnan(item->log_p)) {
         sums->n_loss++;
         sums->loss -= item->log_p;
@@ -74,6 +82,11 @@ void phl_measures_merge(phl_measures *measures, const phl_measures *from)
         sums->n_loss += more->n_loss;
         sums->entropy_bits += more->entropy_bits;
         sums->loss += more->loss;
+    }
+    for (size_t b = 0; b < PHL_MEASURE_BINS; b++) {
+        measures->bins[b].n += from->bins[b].n;
+        measures->bins[b].right += from->bins[b].right;
+        measures->bins[b].p += from->bins[b].p;
     }
 }
 
@@ -245,6 +258,39 @@ static void free_confusion(phl_confusion *confusion)
     }
 }
 
+void phl_measures_interval(double share, uint64_t n, double *low, double *high)
+{
+    const double z = 1.959963984540054; /* 97.5 % of a normal distribution lie below it */
+    double count = (double)n, widen = z * z / count;
+    double middle = (share + widen / 2.0) / (1.0 + widen);
+    double half = z / (1.0 + widen) * sqrt((share * (1.0 - share) + widen / 4.0) / count);
+    *low = n == 0 ? (double)NAN : fmax(middle - half, 0.0);
+    *high = n == 0 ? (double)NAN : fmin(middle + half, 1.0);
+}
+
+/* What tells whether an accuracy is a good one, from names as they occur. */
+static void judge(const phl_measures *measures, phl_evaluation *made)
+{
+    const phl_confusion *best = made->best;
+    uint64_t largest = 0, binned = 0;
+    double sum = 0.0, occur = 0.0, gaps = 0.0;
+    for (size_t i = 0; i < made->n_names; i++) {
+        const phl_name_measure *name = &best->measures[i];
+        largest = name->n > largest ? name->n : largest;
+        sum += name->n > 0 ? name->accuracy : 0.0;
+        occur += name->n > 0 ? 1.0 : 0.0;
+    }
+    for (size_t b = 0; b < PHL_MEASURE_BINS; b++) {
+        const phl_measure_bin *bin = &measures->bins[b];
+        gaps += fabs((double)bin->right - bin->p);
+        binned += bin->n;
+    }
+    phl_measures_interval(best->accuracy, made->n, &made->accuracy_low, &made->accuracy_high);
+    made->largest_share = ratio((double)largest, made->n);
+    made->balanced_accuracy = occur > 0.0 ? sum / occur : (double)NAN;
+    made->calibration_error = ratio(gaps, binned);
+}
+
 static phl_status fill_evaluation(phl_measures *measures, const phl_alphabet *names,
                                   phl_evaluation *made, phl_error *error)
 {
@@ -262,6 +308,9 @@ static phl_status fill_evaluation(phl_measures *measures, const phl_alphabet *na
     if (status == PHL_OK) {
         status = make_confusion(&measures->best, side, made->n_names,
                                 pooled_mean(measures, right_of), &made->best, error);
+    }
+    if (status == PHL_OK) {
+        judge(measures, made);
     }
     if (status == PHL_OK && measures->drawn != NULL) {
         status = make_confusion(&measures->drawn, side, made->n_names,

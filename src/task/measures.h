@@ -9,6 +9,13 @@
 
 #include "forest/alphabet.h"
 
+/* Items by the probability of what was predicted, in bins of equal width. */
+enum { PHL_MEASURE_BINS = 15 };
+typedef struct phl_measure_bin {
+    uint64_t n, right;
+    double p;
+} phl_measure_bin;
+
 /* Sums over the items of one part. */
 typedef struct phl_measure_sums {
     bool used; /* the part takes part, items or not */
@@ -22,6 +29,7 @@ typedef struct phl_measures {
     uint64_t *drawn; /* the same of drawn names; NULL: none are */
     size_t n_parts;
     phl_measure_sums *parts;
+    phl_measure_bin bins[PHL_MEASURE_BINS]; /* of all parts together */
 } phl_measures;
 
 /* One prediction and its truth. */
@@ -31,6 +39,7 @@ typedef struct phl_item {
     size_t drawn;        /* SIZE_MAX: none was drawn */
     double entropy_bits; /* of the predictive distribution */
     double log_p;        /* log p(truth); NaN: the truth has no probability, no loss is counted */
+    double p;            /* of what is predicted; NaN: not known */
 } phl_item;
 
 phl_status phl_measures_init(phl_measures *measures, size_t n_names, size_t n_parts, bool drawn,
@@ -45,6 +54,9 @@ void phl_measures_merge(phl_measures *measures, const phl_measures *from);
 /* The figures; `names` has n_names entries.  The measures are used up, and cleared. */
 phl_status phl_measures_finish(phl_measures *measures, const phl_alphabet *names,
                                phl_evaluation **evaluation, phl_error *error);
+
+/* The 95 % interval of a share of n (Wilson 1927); NaN without any. */
+void phl_measures_interval(double share, uint64_t n, double *low, double *high);
 
 /* Entropy in bits of probabilities that sum to 1; of logarithms of such. */
 double phl_measures_entropy_bits(const double *p, size_t n);

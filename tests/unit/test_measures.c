@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "must.h"
 #include "task/measures.h"
 
 static void add_name(phl_alphabet *names, const char *name)
@@ -13,7 +14,7 @@ static void add_name(phl_alphabet *names, const char *name)
 
 static void add(phl_measures *measures, size_t truth, size_t predicted, int times)
 {
-    phl_item item = {truth, predicted, SIZE_MAX, 0.5, -1.0};
+    phl_item item = {truth, predicted, SIZE_MAX, 0.5, -1.0, 0.5};
     for (int i = 0; i < times; i++) {
         phl_measures_add(measures, 0, &item);
     }
@@ -76,9 +77,9 @@ static void test_unseen(void **state)
     phl_measures measures;
     phl_evaluation *e = NULL;
     assert_int_equal(phl_measures_init(&measures, 1, 1, true, NULL), PHL_OK);
-    phl_item known = {0, 0, 0, 0.0, log(0.5)};
-    phl_item unseen = {SIZE_MAX, 0, 0, 1.0, log(0.25)};
-    phl_item no_loss = {SIZE_MAX, 0, SIZE_MAX, 1.0, (double)NAN};
+    phl_item known = {0, 0, 0, 0.0, log(0.5), 0.5};
+    phl_item unseen = {SIZE_MAX, 0, 0, 1.0, log(0.25), 0.5};
+    phl_item no_loss = {SIZE_MAX, 0, SIZE_MAX, 1.0, (double)NAN, 0.5};
     phl_measures_add(&measures, 0, &known);
     phl_measures_add(&measures, 0, &unseen);
     phl_measures_add(&measures, 0, &no_loss);
@@ -102,7 +103,7 @@ static void test_unseen(void **state)
     phl_evaluation_free(e);
 
     assert_int_equal(phl_measures_init(&measures, 1, 1, false, NULL), PHL_OK);
-    phl_item impossible = {0, 0, SIZE_MAX, 0.0, -(double)INFINITY};
+    phl_item impossible = {0, 0, SIZE_MAX, 0.0, -(double)INFINITY, 0.5};
     phl_measures_add(&measures, 0, &impossible);
     assert_int_equal(phl_measures_finish(&measures, &names, &e, NULL), PHL_OK);
     assert_true(isinf(e->log_loss) && e->log_loss > 0);
@@ -166,8 +167,8 @@ static void test_parts(void **state)
             size_t number = mixed == 1
                                 ? i / 10 * (part == 0 ? 7 : 3) + (part == 0 ? i % 10 : i % 10 - 7)
                                 : (part == 0 ? i : i - 49);
-            phl_item item = {number % 2, 0, SIZE_MAX, 0.1 * (double)number,
-                             -0.3 * (double)(number + part)};
+            phl_item item = {
+                number % 2, 0, SIZE_MAX, 0.1 * (double)number, -0.3 * (double)(number + part), 0.5};
             phl_measures_add(&measures, part, &item);
         }
         assert_int_equal(phl_measures_finish(&measures, &names, &e[mixed], NULL), PHL_OK);
@@ -182,6 +183,44 @@ static void test_parts(void **state)
     phl_evaluation_free(e[0]);
     phl_evaluation_free(e[1]);
     phl_alphabet_clear(&names);
+}
+
+/* What stands beside an accuracy: figures by hand, and by R's prop.test without correction. */
+static void test_standing(void **state)
+{
+    (void)state;
+    double low, high;
+    phl_alphabet names = {0};
+    phl_measures measures;
+    phl_evaluation *e = NULL;
+    int32_t number;
+    must(phl_alphabet_add(&names, "a", 1, &number, error));
+    must(phl_alphabet_add(&names, "b", 1, &number, error));
+    must(phl_measures_init(&measures, 2, 1, false, error));
+    /* truth, predicted, p: bins 13 (0.9), 10 (0.7), 14 (1.0) */
+    static const struct {
+        size_t truth, predicted;
+        double p;
+    } items[] = {{0, 0, 0.9}, {0, 0, 0.9}, {0, 1, 0.7}, {1, 1, 0.7}, {0, 0, 1.0}};
+    for (size_t i = 0; i < 5; i++) {
+        phl_item item = {items[i].truth, items[i].predicted, SIZE_MAX, 0.0, -0.1, items[i].p};
+        phl_measures_add(&measures, 0, &item);
+    }
+    must(phl_measures_finish(&measures, &names, &e, error));
+    check_close(e->largest_share, 0.8, 1e-15);
+    check_close(e->balanced_accuracy, (0.75 + 1.0) / 2, 1e-15);
+    check_close(e->calibration_error, (fabs(2 - 1.8) + fabs(1 - 1.4) + 0.0) / 5, 1e-12);
+    check_close(e->accuracy_low, 0.37553, 1e-4);
+    check_close(e->accuracy_high, 0.96379, 1e-4);
+    phl_evaluation_free(e);
+    phl_alphabet_clear(&names);
+    phl_measures_interval(0.0, 10, &low, &high);
+    check_close(low, 0.0, 1e-15);
+    check_close(high, 0.27754, 1e-4);
+    phl_measures_interval(1.0, 10, &low, &high);
+    check_close(low, 1 - 0.27754, 1e-4);
+    phl_measures_interval(0.5, 0, &low, &high);
+    assert_true(isnan(low) && isnan(high));
 }
 
 static void test_mean_sd(void **state)
@@ -220,7 +259,7 @@ int main(void)
         cmocka_unit_test(test_by_hand), cmocka_unit_test(test_unseen),
         cmocka_unit_test(test_empty),   cmocka_unit_test(test_merge),
         cmocka_unit_test(test_parts),   cmocka_unit_test(test_mean_sd),
-        cmocka_unit_test(test_entropy),
+        cmocka_unit_test(test_entropy), cmocka_unit_test(test_standing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
