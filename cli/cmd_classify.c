@@ -168,7 +168,7 @@ static phl_status take_tree(const phl_tree_at *at, const phl_classified_tree *tr
     classification *c = context;
     int code = EXIT_OK;
     c->known = c->known || phl_tree_class(at->block, at->tree) != PHL_NO_CLASS;
-    if (c->explain) {
+    if (tree->explanation) {
         phl_status status = print_reasons(c, at, tree, error);
         if (status != PHL_OK) {
             return status;

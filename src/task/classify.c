@@ -61,6 +61,7 @@ struct classifying {
     double *posterior, *likelihood; /* [K] of one tree */
     phl_calibrated calibrated;      /* what training chose */
     phl_measures *measures;         /* NULL: not wanted */
+    size_t reasons;                 /* of each tree at most; 0: none are wanted */
     double *opinion;                /* [K] of the models, with explanations */
     phl_explain_answers answers;    /* of the roots of a block */
     phl_explanation explanation;    /* of one tree */
@@ -104,6 +105,8 @@ static phl_status choose_rule(struct classifying *work, phl_error *error)
                          "ask the head: " PHL_OPTION_TO("classify.rule", "head"),
                          "the models of the classes give no reasons, only a linear head does");
     }
+    size_t features = work->by_head ? phl_features_count(run->head->features) : 0;
+    work->reasons = work->options->explain < features ? work->options->explain : features;
     return work->by_models && run->n_models > 0 ? phl_scores_check_draws(&run->models[0], error)
                                                 : PHL_OK;
 }
@@ -151,7 +154,7 @@ static void explain(struct classifying *work, size_t root, phl_classified_tree *
                               .constant = answers->constant[root],
                               .rest = answers->features[root],
                               .n_reasons = answers->n_reasons[root],
-                              .reasons = answers->reasons + root * work->options->explain};
+                              .reasons = answers->reasons + root * work->reasons};
     made->log_odds = row[best] - row[made->against];
     for (size_t i = 0; i < made->n_reasons; i++) {
         made->rest -= made->reasons[i].log_odds;
@@ -172,7 +175,7 @@ static phl_status take_tree(struct classifying *work, size_t tree, size_t root, 
     const phl_forest *block = use->block;
     phl_classified_tree classified = find_posterior(work, head);
     phl_status status = PHL_OK;
-    if (work->options->explain > 0) {
+    if (work->reasons > 0) {
         explain(work, root, &classified);
     }
     if (!classified.possible) {
@@ -227,7 +230,7 @@ static phl_status explain_block(struct classifying *work, const phl_roots *roots
                                 const double *scores, const double *heads, phl_error *error)
 {
     const phl_use *use = &work->use;
-    size_t n = use->run->n_models, most = work->options->explain;
+    size_t n = use->run->n_models, most = work->reasons;
     phl_explain_question *questions = phl_alloc(roots->n, sizeof *questions, error);
     phl_status status = questions == NULL
                             ? PHL_ERR_MEMORY
@@ -267,7 +270,7 @@ static phl_status classify_block(struct classifying *work, phl_error *error)
         status = phl_head_posteriors(use->run->head, use->block, roots.tree, roots.n, use->threads,
                                      use->cancel, use->context, heads, error);
     }
-    if (status == PHL_OK && work->options->explain > 0) {
+    if (status == PHL_OK && work->reasons > 0) {
         status = explain_block(work, &roots, scores, heads, error);
     }
     for (size_t t = 0; status == PHL_OK && t < use->block->n_trees; t++) {

@@ -17,6 +17,10 @@ static phl_status choose_folds(const phl_forest *forest, const phl_classifier_op
     settings->n_folds = options->fold != NULL ? options->n_folds : n_folds;
     settings->fold = options->fold;
     if (options->fold != NULL) {
+        if (options->n_folds > forest->n_trees) {
+            return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "%zu folds of %zu trees",
+                             options->n_folds, forest->n_trees);
+        }
         for (size_t t = 0; t < forest->n_trees; t++) {
             if (options->fold[t] >= options->n_folds) {
                 return phl_raise(error, PHL_ERR_ARGUMENT, NULL,

@@ -573,7 +573,8 @@ static phl_status do_diagnose(const struct field *field, number value, phl_error
 static void test_use(void **state)
 {
     (void)state;
-    static const struct field classify[] = {FIELD(phl_classify_options, threads)};
+    static const struct field classify[] = {FIELD(phl_classify_options, threads),
+                                            FIELD(phl_classify_options, explain)};
     static const struct field score[] = {FIELD(phl_score_options, threads)};
     static const struct field decode[] = {FIELD(phl_decode_options, draw),
                                           FIELD(phl_decode_options, threads)};
