@@ -160,7 +160,8 @@ static void test_beside(void **state)
         assert_non_null(stored->head);
         for (int rule = PHL_RULE_DEFAULT; rule <= PHL_RULE_BOTH; rule++) {
             double accuracy = accuracy_of(one, forest, (phl_rule)rule);
-            assert_true(accuracy > 0.4); /* of 4 classes */
+            /* Of 4 classes; models of four iterations know little. */
+            assert_true(accuracy > (rule == PHL_RULE_GENERATIVE ? 0.3 : 0.5));
             assert_true(accuracy == accuracy_of(stored, forest, (phl_rule)rule));
         }
         phl_calibrated how;
