@@ -33,6 +33,7 @@
 #define PHL_PURPOSE_SHAPE 0x73687065u  /* "shpe": shape of a sampled tree; iteration = attempt */
 #define PHL_PURPOSE_SAMPLE 0x73616d70u /* "samp": labels of a sampled tree; item = tree */
 #define PHL_PURPOSE_FOLDS 0x666f6c64u  /* "fold": dealing trees into folds; stream = class */
-#define PHL_PURPOSE_SAMPLES 0x73616d6cu /* "saml": labels that weights are learned from; item = tree */
+#define PHL_PURPOSE_SAMPLES                                                                        \
+    0x73616d6cu /* "saml": labels that weights are learned from; item = tree */
 
 #endif
