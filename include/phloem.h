@@ -633,9 +633,10 @@ typedef struct phl_train_options {
     int threads;              /* 0: all cores */
     size_t iterations;        /* PHL_DEFAULT: EM 100, Gibbs 200 with the warm-up, grammar 15 */
     const char *partition;    /* tf: JSON text [{"slot":1,"blocks":[...]}], as in show --json */
-    uint64_t memory_limit;    /* bytes of the tables of all draws, chains and classes together; 0:
-                                 half of the machine's memory, and a slot number far beyond the
-                                 number of slots that occur is refused */
+    uint64_t memory_limit;    /* bytes of the tables of all draws, chains and classes together; a
+                                 grammar leaves out splits beyond its starts' shares.  0: half of
+                                 the machine's memory, and a slot number far beyond the number of
+                                 slots that occur is refused */
     const char *command_line; /* stored in the run; may be NULL */
 
     /* EM */

@@ -1,6 +1,6 @@
 /* show_grammar.c - one draw of a grammar in words; see show.h.
  *
- * Contents: counts, symbols, annotations.
+ * Contents: counts, symbols, drawings, annotations.
  */
 #include "print/show.h"
 #include "print/terminal.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTED = 4, INDENT = 14 };
+enum { LISTED = 4, INDENT = 14, DRAWN = 4 };
 
 /* Symbols behind the labels, as docs/run-file.md numbers them. */
 enum { UNSEEN, EMPTY, STOP, BEGIN, ROOT, ANY, SPECIALS };
@@ -19,6 +19,8 @@ typedef struct grammar {
     const int32_t (*rules)[3];
     size_t n_rules, labels;
     const double *counts;
+    bool pair;     /* rules see parent and left sibling together */
+    size_t *first; /* [n_rules] where the counts of each begin */
 } grammar;
 
 /* ---- counts ---- */
@@ -112,6 +114,90 @@ static void put_list(const grammar *g, const char *heading, weighted *items)
     putchar('\n');
 }
 
+/* ---- drawings ---- */
+
+/* A label, or another symbol, and its annotation. */
+typedef struct state {
+    int32_t symbol, annotation;
+} state;
+
+/* What comes most often below `parent`, beside `left`. */
+static state usual_next(const grammar *g, state parent, state left)
+{
+    state found = {(int32_t)(g->labels + STOP), 0};
+    bool first = left.symbol == (int32_t)(g->labels + BEGIN);
+    state above = g->pair || first ? parent : (state){(int32_t)(g->labels + ANY), 0};
+    double most = 0;
+    for (size_t r = 0; r < g->n_rules; r++) {
+        const int32_t *rule = g->rules[r];
+        if (rule[0] != above.symbol || rule[1] != left.symbol) {
+            continue;
+        }
+        int32_t n = g->sizes[rule[2]];
+        const double *row =
+            g->counts + g->first[r] +
+            ((size_t)above.annotation * (size_t)g->sizes[rule[1]] + (size_t)left.annotation) *
+                (size_t)n;
+        for (int32_t k = 0; k < n; k++) {
+            if (row[k] > most) {
+                most = row[k];
+                found = (state){rule[2], k};
+            }
+        }
+    }
+    return found;
+}
+
+/* The children that a node most often has, one after the other, at most DRAWN; true: more follow.
+ */
+static bool usual_children(const grammar *g, state parent, state *children, size_t *n)
+{
+    state left = {(int32_t)(g->labels + BEGIN), 0};
+    *n = 0;
+    for (;;) {
+        state next = usual_next(g, parent, left);
+        if (next.symbol == (int32_t)(g->labels + STOP) || *n == DRAWN) {
+            return next.symbol != (int32_t)(g->labels + STOP);
+        }
+        children[(*n)++] = left = next;
+    }
+}
+
+static void draw_symbol(const grammar *g, state node)
+{
+    if (node.symbol == (int32_t)(g->labels + EMPTY)) {
+        putchar('_');
+        return;
+    }
+    putchar('(');
+    put_symbol(g, (size_t)node.symbol);
+}
+
+/* A node with the children and grandchildren that it most often has, in brackets. */
+static void draw_subtree(const grammar *g, state root)
+{
+    state children[DRAWN], below[DRAWN];
+    size_t n = 0, m = 0;
+    printf("      %-*s", INDENT, "typical");
+    draw_symbol(g, root);
+    bool more = usual_children(g, root, children, &n);
+    for (size_t i = 0; i < n; i++) {
+        putchar(' ');
+        draw_symbol(g, children[i]);
+        if (children[i].symbol == (int32_t)(g->labels + EMPTY)) {
+            continue;
+        }
+        bool more_below = usual_children(g, children[i], below, &m);
+        for (size_t k = 0; k < m; k++) {
+            putchar(' ');
+            draw_symbol(g, below[k]);
+            printf("%s", below[k].symbol == (int32_t)(g->labels + EMPTY) ? "" : ")");
+        }
+        printf("%s)", more_below ? " ..." : "");
+    }
+    printf("%s)\n", more ? " ..." : "");
+}
+
 /* ---- annotations ---- */
 
 static void show_label(const grammar *g, size_t label, double count, neighbours *found)
@@ -130,6 +216,7 @@ static void show_label(const grammar *g, size_t label, double count, neighbours 
         put_list(g, "left sibling", found->lefts);
         put_list(g, "next sibling", found->nexts);
         put_list(g, "first child", found->firsts);
+        draw_subtree(g, (state){(int32_t)label, a});
     }
 }
 
@@ -168,8 +255,15 @@ void show_grammar(const phl_run *run, const phl_draw *draw, size_t top)
                  .rules = (const int32_t(*)[3])rules.data,
                  .n_rules = rules.shape[0],
                  .labels = phl_run_labels(run),
-                 .counts = counts.data};
-    size_t symbols = g.labels + SPECIALS, states = 0;
+                 .counts = counts.data,
+                 .pair = known[0] != 0,
+                 .first = terminal_allocate(rules.shape[0], sizeof(size_t))};
+    size_t symbols = g.labels + SPECIALS, states = 0, at = 0;
+    for (size_t r = 0; r < g.n_rules; r++) {
+        const int32_t *rule = g.rules[r];
+        g.first[r] = at;
+        at += (size_t)g.sizes[rule[0]] * (size_t)g.sizes[rule[1]] * (size_t)g.sizes[rule[2]];
+    }
     for (size_t x = 0; x < g.labels; x++) {
         states += (size_t)g.sizes[x];
     }
@@ -191,4 +285,5 @@ void show_grammar(const phl_run *run, const phl_draw *draw, size_t top)
     free(found.firsts);
     free(found.nexts);
     free(ranked);
+    free(g.first);
 }

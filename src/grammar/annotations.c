@@ -26,11 +26,19 @@ static void clear_states(struct states *states)
 
 /* ---- splitting ---- */
 
+uint32_t phl_annotations_after_split(const phl_rule_counts *counts,
+                                     const phl_split_options *options, uint32_t symbol)
+{
+    uint32_t old = counts->sizes[symbol];
+    bool two = symbol < counts->rules->labels && 2 * old <= options->most &&
+               counts->x[symbol] >= 2.0 * options->least * (double)old;
+    return two ? 2 * old : old;
+}
+
 static phl_status plan_split(const phl_rule_counts *counts, const phl_split_options *options,
                              struct states *states, phl_error *error)
 {
-    uint32_t labels = counts->rules->labels;
-    size_t symbols = (size_t)labels + PHL_SYMBOLS, at = 0;
+    size_t symbols = (size_t)counts->rules->labels + PHL_SYMBOLS, at = 0;
     size_t old_states = counts->first_state[symbols];
     states->sizes = phl_alloc(symbols, sizeof *states->sizes, error);
     states->first = phl_alloc(symbols + 1, sizeof *states->first, error);
@@ -42,8 +50,7 @@ static phl_status plan_split(const phl_rule_counts *counts, const phl_split_opti
     }
     for (uint32_t s = 0; s < symbols; s++) {
         uint32_t old = counts->sizes[s], made = 0;
-        bool two = s < labels && 2 * old <= options->most &&
-                   counts->x[s] >= 2.0 * options->least * (double)old;
+        bool two = phl_annotations_after_split(counts, options, s) > old;
         states->first[s] = at;
         for (uint32_t a = 0; a < old; a++) {
             for (uint32_t half = 0; half < (two ? 2u : 1u); half++) {

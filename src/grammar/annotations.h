@@ -13,6 +13,10 @@ typedef struct phl_split_options {
     uint64_t seed, stream, iteration; /* of the random numbers */
 } phl_split_options;
 
+/* Annotations that a symbol will have. */
+uint32_t phl_annotations_after_split(const phl_rule_counts *counts,
+                                     const phl_split_options *options, uint32_t symbol);
+
 phl_status phl_annotations_split(const phl_rule_counts *counts, const phl_split_options *options,
                                  uint32_t **sizes, phl_rule_counts **split, phl_error *error);
 

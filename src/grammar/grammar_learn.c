@@ -10,8 +10,16 @@
 #include "forest/forest_cut.h"
 #include "grammar/annotations.h"
 #include "grammar/calibration.h"
+#include "grammar/grammar_blocks.h"
 
-enum { CLASS_STEPS = 2, FINAL_STEPS = 3, HIDDEN_STEPS = 6, MERGED_STEPS = 3, USUAL_STAGES = 8 };
+enum {
+    CLASS_STEPS = 2,
+    FINAL_STEPS = 3,
+    HIDDEN_STEPS = 6,
+    MERGED_STEPS = 3,
+    USUAL_STAGES = 8,
+    LEAST_STAGES = 3
+};
 
 #define LEAST_COUNT 10.0
 #define NOISE 0.2
@@ -74,7 +82,7 @@ static phl_status hold_out(struct learner *l, phl_error *error)
         int32_t c = class_of(l, t);
         double weight = forest->tree_weight == NULL ? 1.0 : forest->tree_weight[t];
         l->log_prior[c] += weight;
-        if (phl_grammar_learn_holds(seen[c]++)) {
+        if (phl_grammar_learn_holds(1, seen[c]++)) {
             l->is_held[t] = true;
             l->held[l->n_held] = (uint32_t)t;
             l->held_class[l->n_held] = c;
@@ -531,6 +539,48 @@ static size_t count_states(const uint32_t *sizes, uint32_t labels)
     return sum;
 }
 
+static void take(struct learner *l, uint32_t *sizes, phl_rule_counts *counts)
+{
+    phl_rule_counts_free(l->counts);
+    phl_free(l->sizes);
+    l->counts = counts;
+    l->sizes = sizes;
+    l->step.states = count_states(sizes, l->data->labels);
+}
+
+/* What a stage takes beside the lists, with these annotations: counts before and after a split, of
+ * each class and their pool, tables, values of lists.  In floating point, so that nothing
+ * overflows. */
+static double stage_bytes(const struct learner *l, const uint32_t *sizes)
+{
+    const phl_triples *rules = &l->lists->rules.rules;
+    double cells = 0.0, values = 0.0;
+    for (size_t r = 0; r < rules->n; r++) {
+        const phl_triple *rule = &rules->items[r];
+        cells += (double)sizes[rule->a] * sizes[rule->b] * sizes[rule->c];
+    }
+    for (size_t i = 0; i < l->lists->n; i++) {
+        const phl_list *list = &l->lists->items[i];
+        bool hidden = list->parent == PHL_SYMBOL_HIDDEN || list->left == PHL_SYMBOL_HIDDEN;
+        values += hidden ? (double)l->data->labels * l->options->most
+                         : (double)sizes[list->parent] * sizes[list->left];
+    }
+    return sizeof(double) * (cells * (l->data->n_classes > 1 ? 8.0 : 6.0) + 2.0 * values);
+}
+
+static phl_status check_memory(const struct learner *l, phl_error *error)
+{
+    double need = stage_bytes(l, l->sizes), limit = (double)l->options->memory_limit;
+    return limit <= 0.0 || need <= limit
+               ? PHL_OK
+               : phl_raise(error, PHL_ERR_LIMIT,
+                           "train on fewer trees, use fewer restarts, or raise " PHL_OPTION(
+                               "train.memory_limit"),
+                           "a start of the grammar needs %.3g GiB before any label is split, its "
+                           "share of the limit is %.3g GiB",
+                           need / 0x1p30, limit / 0x1p30);
+}
+
 static phl_status begin(struct learner *l, phl_error *error)
 {
     size_t symbols = (size_t)l->data->labels + PHL_SYMBOLS;
@@ -542,7 +592,10 @@ static phl_status begin(struct learner *l, phl_error *error)
         l->sizes[s] = 1;
     }
     l->step.states = l->data->labels;
-    phl_status status = phl_rule_counts_create(&l->lists->rules, l->sizes, &l->counts, error);
+    phl_status status = check_memory(l, error);
+    if (status == PHL_OK) {
+        status = phl_rule_counts_create(&l->lists->rules, l->sizes, &l->counts, error);
+    }
     if (status == PHL_OK) {
         l->counts->unseen = l->unseen;
         phl_rule_counts_sum(l->counts);
@@ -551,16 +604,25 @@ static phl_status begin(struct learner *l, phl_error *error)
     return status;
 }
 
-static void take(struct learner *l, uint32_t *sizes, phl_rule_counts *counts)
+/* Would the next split take more than there may be? */
+static phl_status is_too_large(const struct learner *l, const phl_split_options *split, bool *large,
+                               phl_error *error)
 {
-    phl_rule_counts_free(l->counts);
-    phl_free(l->sizes);
-    l->counts = counts;
-    l->sizes = sizes;
-    l->step.states = count_states(sizes, l->data->labels);
+    size_t symbols = (size_t)l->data->labels + PHL_SYMBOLS;
+    uint32_t *sizes = phl_alloc(symbols, sizeof *sizes, error);
+    if (sizes == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    for (uint32_t s = 0; s < symbols; s++) {
+        sizes[s] = phl_annotations_after_split(l->counts, split, s);
+    }
+    double limit = (double)l->options->memory_limit;
+    *large = limit > 0.0 && stage_bytes(l, sizes) > limit;
+    phl_free(sizes);
+    return PHL_OK;
 }
 
-/* *done: nothing is left to split. */
+/* *done: nothing is left to split, or no memory to do so. */
 static phl_status split(struct learner *l, bool *done, phl_error *error)
 {
     const phl_split_options split = {.least = LEAST_COUNT,
@@ -572,7 +634,11 @@ static phl_status split(struct learner *l, bool *done, phl_error *error)
     uint32_t *sizes = NULL;
     phl_rule_counts *counts = NULL;
     size_t before = l->step.states;
-    phl_status status = phl_annotations_split(l->counts, &split, &sizes, &counts, error);
+    phl_status status = is_too_large(l, &split, done, error);
+    if (status != PHL_OK || *done) {
+        return status;
+    }
+    status = phl_annotations_split(l->counts, &split, &sizes, &counts, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -695,8 +761,28 @@ static phl_status score_all(const struct learner *l, const struct candidate *bes
     return status;
 }
 
-phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options *options,
-                             phl_grammar_part ***parts, phl_error *error)
+/* The last steps, on all trees. */
+static phl_status finish(const struct learner *l, const phl_learn_data *all, struct candidate *best,
+                         phl_error *error)
+{
+    phl_status status = PHL_OK;
+    bool sampled = all->forest != l->data->forest;
+    for (int i = 0; status == PHL_OK && i < FINAL_STEPS; i++) {
+        status = sampled ? phl_grammar_blocks_step(all, l->options, true, best->parts,
+                                                   &best->grammar, error)
+                         : step_classes(l, best, false, true, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    return sampled
+               ? phl_grammar_blocks_step(all, l->options, false, best->parts, &best->grammar, error)
+               : score_all(l, best, error);
+}
+
+static phl_status learn(const phl_learn_data *data, const phl_learn_data *all,
+                        const phl_learn_options *options, phl_grammar_part ***parts,
+                        phl_error *error)
 {
     struct learner l = {.data = data,
                         .options = options,
@@ -707,11 +793,8 @@ phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options
     if (status == PHL_OK) {
         status = run_stages(&l, &best, error);
     }
-    for (int i = 0; status == PHL_OK && i < FINAL_STEPS; i++) {
-        status = step_classes(&l, &best, false, true, error);
-    }
     if (status == PHL_OK) {
-        status = score_all(&l, &best, error);
+        status = finish(&l, all, &best, error);
     }
     if (status == PHL_OK) {
         *parts = best.parts;
@@ -719,5 +802,61 @@ phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options
     }
     free_candidate(&l, &best);
     release(&l);
+    return status;
+}
+
+size_t phl_grammar_learn_stride(const phl_forest *forest, size_t most_links)
+{
+    return 1 + forest->n_links / (most_links == 0 ? 300000 : most_links);
+}
+
+/* Every k-th tree of each class. */
+static phl_status take_sample(const phl_learn_data *data, size_t stride, phl_learn_data *sample,
+                              int32_t **classes, phl_forest **made, phl_error *error)
+{
+    const phl_forest *forest = data->forest;
+    phl_forest_cutter cutter = {0};
+    size_t n = 0;
+    size_t *seen = phl_alloc_zero(data->n_classes, sizeof *seen, error);
+    size_t *trees = phl_alloc(forest->n_trees, sizeof *trees, error);
+    *classes = phl_alloc(forest->n_trees, sizeof **classes, error);
+    phl_status status = seen == NULL || trees == NULL || *classes == NULL
+                            ? PHL_ERR_MEMORY
+                            : phl_forest_cut_begin(&cutter, forest, error);
+    for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
+        int32_t c = data->class_of == NULL ? 0 : data->class_of[t];
+        if (seen[c]++ % stride == 0) {
+            (*classes)[n] = c;
+            trees[n++] = t;
+        }
+    }
+    if (status == PHL_OK) {
+        status = phl_forest_cut(&cutter, trees, n, made, error);
+    }
+    *sample = *data;
+    sample->forest = *made;
+    sample->class_of = *classes;
+    phl_forest_cut_end(&cutter);
+    phl_free(trees);
+    phl_free(seen);
+    return status;
+}
+
+phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options *options,
+                             phl_grammar_part ***parts, phl_error *error)
+{
+    size_t stride = phl_grammar_learn_stride(data->forest, options->most_links);
+    if (stride == 1) {
+        return learn(data, data, options, parts, error);
+    }
+    phl_learn_data sample = {0};
+    phl_forest *forest = NULL;
+    int32_t *classes = NULL;
+    phl_status status = take_sample(data, stride, &sample, &classes, &forest, error);
+    if (status == PHL_OK) {
+        status = learn(&sample, data, options, parts, error);
+    }
+    phl_forest_free(forest);
+    phl_free(classes);
     return status;
 }

@@ -1,6 +1,7 @@
 /* grammar_learn.h - learning a tree grammar: expectation-maximisation with splits and merges.
  *
- * Every tenth tree of each class is held out.  Annotations are split in stages; in each, EM runs on
+ * Every tenth tree of each class is held out.  Where there are many different subtrees, every k-th
+ * tree is looked at until the last steps.  Annotations are split in stages; in each, EM runs on
  * the trees of all classes together, then on each class; how much is smoothed and shared is chosen,
  * and so is the stage, by the held-out trees: by the class posterior at its best temperature where
  * there are classes, by the likelihood where there is one model.  The chosen grammar then takes
@@ -26,6 +27,8 @@ typedef struct phl_learn_options {
     uint32_t most;     /* annotations of a label */
     size_t iterations; /* of EM in a stage */
     int threads;
+    size_t most_links;     /* of different subtrees that stages look at, about; 0: 300,000 */
+    uint64_t memory_limit; /* bytes a start may take; a split beyond it is left out.  0: any */
     /* After every step; false: stop. */
     bool (*watch)(const phl_learn_step *step, void *context);
     void *context;
@@ -44,10 +47,13 @@ typedef struct phl_learn_data {
 phl_status phl_grammar_learn(const phl_learn_data *data, const phl_learn_options *options,
                              phl_grammar_part ***parts, phl_error *error);
 
+/* k, above: 1 where all trees are looked at. */
+size_t phl_grammar_learn_stride(const phl_forest *forest, size_t most_links);
+
 /* Is this tree held out, being number `place` of its class? */
-static inline bool phl_grammar_learn_holds(size_t place)
+static inline bool phl_grammar_learn_holds(size_t stride, size_t place)
 {
-    return place % 10 == 9;
+    return place % stride == 0 && place / stride % 10 == 9;
 }
 
 #endif

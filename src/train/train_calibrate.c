@@ -61,6 +61,7 @@ static void clear_work(struct calibrating *work)
 static phl_status divide_trees(struct calibrating *work, phl_error *error)
 {
     const phl_forest *forest = work->training->forest;
+    size_t stride = phl_grammar_learn_stride(forest, 0);
     size_t *seen = phl_alloc_zero(work->n_classes, sizeof *seen, error);
     work->number = phl_alloc_zero(forest->classes.count, sizeof *work->number, error);
     work->held = phl_alloc(forest->n_trees, sizeof *work->held, error);
@@ -73,7 +74,7 @@ static phl_status divide_trees(struct calibrating *work, phl_error *error)
         work->number[work->training->classes[i].class_number] = (uint32_t)i;
     }
     for (size_t t = 0; status == PHL_OK && t < forest->n_trees; t++) {
-        if (phl_grammar_learn_holds(seen[work->number[forest->tree_class[t]]]++)) {
+        if (phl_grammar_learn_holds(stride, seen[work->number[forest->tree_class[t]]]++)) {
             work->held[work->n_held++] = t;
         } else {
             work->rest[work->n_rest++] = t;

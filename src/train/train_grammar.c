@@ -163,6 +163,7 @@ static phl_status run_start(struct start *start, phl_error *error)
                                      .most = options->states,
                                      .iterations = options->iterations,
                                      .threads = start->threads,
+                                     .memory_limit = options->memory_limit / training->n_chains,
                                      .watch = watch,
                                      .context = start};
     phl_status status = phl_grammar_learn(&data, &learn, &parts, error);

@@ -1,7 +1,7 @@
 /* test_grammar.c - tree grammars as they are learned: tables sum to 1 with and without sharing
  * between classes, also where counts are huge; any number of threads gives the same bits; counts
  * and scores do not change with the order of the trees, copies are weights, and sharing of subtrees
- * changes nothing.
+ * changes nothing; blocks of trees count what all trees together do; a limit on memory is kept.
  *
  * All random, from SEED; nothing here is statistical, so no false alarms.
  */
@@ -12,7 +12,7 @@
 #include "check.h"
 #include "forest/copy.h"
 #include "forests.h"
-#include "grammar/grammar_learn.h"
+#include "grammar/grammar_blocks.h"
 #include "must.h"
 
 enum { SEED = 271 };
@@ -28,7 +28,14 @@ struct learned {
     phl_grammar *grammar;
 };
 
-static struct learned learn(const phl_forest *forest, bool pair, bool classes, int threads)
+static phl_learn_options learn_options(bool pair, int threads)
+{
+    return (phl_learn_options){
+        .pair = pair, .seed = SEED, .most = 4, .iterations = 4, .threads = threads};
+}
+
+static struct learned learn_as(const phl_forest *forest, const phl_learn_options *options,
+                               bool classes)
 {
     struct learned made = {.forest = forest, .labels = (uint32_t)phl_forest_labels(forest)};
     made.symbol_of = must_alloc(made.labels, sizeof *made.symbol_of);
@@ -40,11 +47,15 @@ static struct learned learn(const phl_forest *forest, bool pair, bool classes, i
                                  .labels = made.labels,
                                  .class_of = classes ? forest->tree_class : NULL,
                                  .n_classes = classes ? phl_forest_classes(forest) : 1};
-    const phl_learn_options options = {
-        .pair = pair, .seed = SEED, .most = 4, .iterations = 4, .threads = threads};
-    must(phl_grammar_learn(&data, &options, &made.parts, error));
+    must(phl_grammar_learn(&data, options, &made.parts, error));
     must(phl_grammar_create(made.parts, data.n_classes, &made.grammar, error));
     return made;
+}
+
+static struct learned learn(const phl_forest *forest, bool pair, bool classes, int threads)
+{
+    const phl_learn_options options = learn_options(pair, threads);
+    return learn_as(forest, &options, classes);
 }
 
 static void forget(struct learned *learned)
@@ -308,12 +319,95 @@ static void test_rewordings(void **state)
     phl_forest_free(documents);
 }
 
+/* ---- Blocks, memory ------------------------------------------------------------------------- */
+
+/* One step in many blocks, and in one. */
+static void check_blocks(const phl_forest *forest, bool pair)
+{
+    phl_learn_options options = learn_options(pair, 1);
+    struct learned one = learn(forest, pair, true, 1), many = learn(forest, pair, true, 1);
+    const phl_learn_data data = {.forest = forest,
+                                 .symbol_of = one.symbol_of,
+                                 .labels = one.labels,
+                                 .class_of = forest->tree_class,
+                                 .n_classes = phl_forest_classes(forest)};
+    options.most_links = SIZE_MAX;
+    must(phl_grammar_blocks_step(&data, &options, true, one.parts, &one.grammar, error));
+    options.most_links = phl_forest_subtrees(forest) / 6;
+    assert_true(phl_grammar_learn_stride(forest, options.most_links) > 3);
+    must(phl_grammar_blocks_step(&data, &options, true, many.parts, &many.grammar, error));
+    for (size_t c = 0; c < data.n_classes; c++) {
+        const phl_rule_counts *x = one.parts[c]->counts, *y = many.parts[c]->counts;
+        check_close(many.parts[c]->log_likelihood, one.parts[c]->log_likelihood, EXACT);
+        check_close(y->total, x->total, EXACT);
+        assert_int_equal(x->rules->rules.n, y->rules->rules.n);
+        for (size_t r = 0; r < x->rules->rules.n; r++) {
+            uint32_t other = phl_triples_find(&y->rules->rules, x->rules->rules.items[r]);
+            assert_true(other != PHL_NO_TRIPLE);
+            check_close(y->plx[other], x->plx[r], 1e-10);
+        }
+    }
+    forget(&one);
+    forget(&many);
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    phl_forest *forest = document_forest(SEED, 30);
+    check_blocks(forest, true);
+    check_blocks(forest, false);
+    /* Learned on a part of the trees: rules of all are there. */
+    phl_learn_options options = learn_options(true, 1);
+    struct learned whole = learn_as(forest, &options, true);
+    options.most_links = phl_forest_subtrees(forest) / 2;
+    struct learned part = learn_as(forest, &options, true);
+    for (size_t c = 0; c < part.grammar->n_parts; c++) {
+        assert_true(part.parts[c]->n_held < whole.parts[c]->n_held);
+        assert_int_equal(part.parts[c]->rules.rules.n, whole.parts[c]->rules.rules.n);
+        double n = part.parts[c]->counts->total - part.parts[c]->counts->unseen;
+        check_close(n, whole.parts[c]->counts->total - whole.parts[c]->counts->unseen, 1e-9);
+    }
+    forget(&whole);
+    forget(&part);
+    phl_forest_free(forest);
+}
+
+static size_t count_states(const struct learned *learned)
+{
+    size_t sum = 0;
+    for (uint32_t x = 0; x < learned->labels; x++) {
+        sum += learned->grammar->sizes[x];
+    }
+    return sum;
+}
+
+static void test_memory_limit(void **state)
+{
+    (void)state;
+    phl_forest *forest = symm_forest(SEED, 40);
+    phl_learn_options options = learn_options(true, 1);
+    struct learned free_one = learn_as(forest, &options, false);
+    options.memory_limit = 80000;
+    struct learned bounded = learn_as(forest, &options, false);
+    assert_true(count_states(&bounded) < count_states(&free_one));
+    const phl_learn_data data = {
+        .forest = forest, .symbol_of = bounded.symbol_of, .labels = bounded.labels, .n_classes = 1};
+    phl_grammar_part **parts = NULL;
+    phl_error refusal = {0};
+    options.memory_limit = 1000;
+    assert_int_equal(phl_grammar_learn(&data, &options, &parts, &refusal), PHL_ERR_LIMIT);
+    forget(&free_one);
+    forget(&bounded);
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_rewordings),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_rewordings),   cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_memory_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
