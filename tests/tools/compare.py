@@ -20,7 +20,7 @@ PLANTED = [
      "    r.stdout = r.stdout.replace(b'1', b'2', 1)", "phloem score td.run new.trees: standard output"),
     ("a message", "if 'missing.trees' in a:\n"
      "    r.stderr = r.stderr.replace(b'missing', b'lost')",
-     "phloem train missing.trees -o none.run: standard error"),
+     "phloem train --model tf missing.trees -o none.run: standard error"),
     ("an exit code", "if a == ['resume', 'tf.run']:\n    r.returncode = 3",
      "phloem resume tf.run: exit code 0, now 3"),
     ("a file", "if 'label.jsonl' in a:\n    open('label.jsonl', 'a').write('{}\\n')", ": label.jsonl"),

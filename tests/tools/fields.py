@@ -49,7 +49,7 @@ def options(program):
                               check=True).stdout
         for line in [text] + [subprocess.run([program, command, sub, "--help"], check=True,
                                              capture_output=True, text=True).stdout
-                              for sub in (("symm", "documents") if command == "generate" else ())]:
+                              for sub in (("symm", "documents", "logic") if command == "generate" else ())]:
             found |= set(re.findall(r"--([a-z][a-z0-9-]*)", line))
     return found
 
