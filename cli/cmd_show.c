@@ -154,7 +154,10 @@ static int print_models(const cli_arguments *parsed, const phl_run *run, size_t 
             show_grammar(run, phl_model_draw(model, draw), top);
             continue;
         }
-        show_model_sizes(run, model);
+        code = show_model_sizes(run, model);
+        if (code != EXIT_OK) {
+            return code;
+        }
         shown_begin(&shown, run, phl_model_draw(model, draw), top);
         show_model_slots(&shown);
         show_model_partition(&shown);

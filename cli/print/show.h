@@ -19,8 +19,9 @@ void shown_end(shown_draw *shown);
 
 /* The table of slots, then each state: what it emits and what leads to it. */
 void show_model_slots(const shown_draw *shown);
-/* Which child positions matter over all draws: how often each slot had how many blocks. */
-void show_model_sizes(const phl_run *run, const phl_model *model);
+/* Which child positions matter over all draws: how often each slot had how many blocks.  Returns
+ * the exit code. */
+int show_model_sizes(const phl_run *run, const phl_model *model);
 void show_model_partition(const shown_draw *shown);
 void show_model_states(const shown_draw *shown);
 

@@ -124,8 +124,8 @@ static double describe_sizes(const phl_model *model, uint32_t slot, size_t most,
     return active;
 }
 
-/* Whether chains agree on the slots, if there are several. */
-static void print_agreement(const phl_run *run, const phl_model *model)
+/* Whether chains agree on the slots, if there are several.  Returns the exit code. */
+static int print_agreement(const phl_run *run, const phl_model *model)
 {
     phl_diagnose_options options;
     phl_diagnosis diagnosis = {0};
@@ -133,26 +133,30 @@ static void print_agreement(const phl_run *run, const phl_model *model)
     for (size_t i = 0; i < phl_run_classes(run); i++) {
         options.class_index = phl_run_model(run, i) == model ? i : options.class_index;
     }
-    if (phl_diagnose(run, &options, &diagnosis, NULL) == PHL_OK &&
-        !isnan(diagnosis.classes[0].overlap_between)) {
+    phl_error error = {0};
+    if (phl_diagnose(run, &options, &diagnosis, &error) != PHL_OK) {
+        return terminal_error(&error);
+    }
+    if (!isnan(diagnosis.classes[0].overlap_between)) {
         const phl_class_diagnosis *found = &diagnosis.classes[0];
         printf("    chains %s: the active slots of two chains overlap by %.0f %%%s\n",
                found->slots_agree ? "agree" : "disagree", 100 * found->overlap_between,
                found->slots_agree ? "" : "; see 'phloem diagnose'");
     }
     phl_diagnosis_clear(&diagnosis);
+    return EXIT_OK;
 }
 
-void show_model_sizes(const phl_run *run, const phl_model *model)
+int show_model_sizes(const phl_run *run, const phl_model *model)
 {
     char text[120];
     size_t quiet = 0;
     if (phl_run_kind(run) != PHL_TF || phl_model_draws(model) < 2) {
-        return;
+        return EXIT_OK;
     }
     printf("\n  which child positions matter: blocks of each slot, over %zu draws\n",
            phl_model_draws(model));
-    print_agreement(run, model);
+    int code = print_agreement(run, model);
     for (uint32_t slot = 1; slot <= phl_run_slots(run); slot++) {
         if (describe_sizes(model, slot, phl_run_states(run) + 1, text, sizeof text) > 0) {
             printf("    slot %-3u %s\n", (unsigned)slot, text);
@@ -163,6 +167,7 @@ void show_model_sizes(const phl_run *run, const phl_model *model)
     if (quiet > 0) {
         printf("    the other %zu: 1 (100 %%), they do not matter\n", quiet);
     }
+    return code;
 }
 
 void show_model_partition(const shown_draw *shown)

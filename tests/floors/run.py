@@ -14,7 +14,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
-SHORT = ["--iterations", "100", "--anneal", "10:50", "--chains", "1", "--keep", "20"]
+SHORT = ["--iterations", "100", "--anneal", "10:50", "--chains", "1", "--keep", "20", "--beta", "1"]
 CASES = [
     # what, training, test, train options, use, floor in percent
     ("sp labels symm", "symm/train.trees", "symm/test.trees", ["--model", "sp"], "label", 86.0),
@@ -26,7 +26,7 @@ CASES = [
     ("sp classifies inex06", "inex06/train.elastic.tree", "inex06/test.elastic.tree",
      ["--model", "sp", "--per-class", "--states", "2"], "classify", 25.0),
     ("tf classifies inex06", "inex06/train.elastic.tree", "inex06/test.elastic.tree",
-     ["--per-class", "--states", "2", "--chains", "2", *SHORT[:-4], "--keep", "20"], "classify",
+     ["--per-class", "--states", "2", "--chains", "2", *SHORT[:4], *SHORT[6:]], "classify",
      27.5),
 ]
 
