@@ -157,6 +157,7 @@ static int begin(const cli_arguments *parsed, const training_members *members, p
         return code;
     }
     uint32_t usual = how->options.kind == PHL_GRAMMAR             ? 16
+                     : how->options.kind == PHL_TF                ? 20
                      : members->expert && members->kind == PHL_TD ? 40
                                                                   : 10;
     how->options.states =
