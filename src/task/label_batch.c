@@ -246,8 +246,10 @@ static phl_status add_shape(phl_label_batch *batch, size_t number, size_t place,
     made->possible = session == NULL || phl_session_weights(session, place, weights);
     if (!made->possible && made->n_rows > 0 &&
         !phl_session_weights(part->session[1], place, weights)) {
-        return phl_raise(error, PHL_ERR_INTERNAL, "please report this",
-                         "a shape without labels has probability 0");
+        /* Trained models give every shape a chance; forged ones need not. */
+        return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy of the run, or train again",
+                         "the model holds a tree of this shape for impossible, whatever its "
+                         "labels");
     }
     batch->n_weights += draws;
     batch->n_rows += made->n_rows;
