@@ -194,7 +194,7 @@ static phl_status make_parts(phl_gibbs *made, uint32_t states, uint32_t labels, 
         return status;
     }
     status = phl_shape_counts(index->forest, NULL, made->shape_counts, error);
-    if (status == PHL_OK) {
+    if (status == PHL_OK && !made->options.no_swaps) {
         status = phl_label_swap_create(made, &made->swap, error);
     }
     if (status == PHL_OK && made->options.recycle > 0) {
@@ -317,7 +317,7 @@ phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_e
     phl_gibbs_rng(gibbs, PHL_PURPOSE_PARTITION, 0, &rng);
     phl_status status =
         phl_partitions_set_base(gibbs->partitions, gibbs->alpha, gibbs->log_lambda0, error);
-    if (status == PHL_OK) {
+    if (status == PHL_OK && gibbs->swap != NULL) {
         status = phl_label_swap_sweep(gibbs, temperature, error);
     }
     bool held = gibbs->options.fixed_partitions || gibbs->iteration < gibbs->options.hold_end;

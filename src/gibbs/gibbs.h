@@ -19,7 +19,8 @@
 typedef struct phl_gibbs_options {
     double alpha, alpha0, beta, gamma, delta;
     phl_partition_prior prior;
-    bool fixed_partitions; /* step 2 is left out */
+    bool fixed_partitions; /* of step 2, the partitions are left out */
+    bool no_swaps;         /* of step 2, the groups of nodes are left out */
     bool update_concentration;
     uint32_t start_slots;          /* active slots of the start, 0 and 1: one */
     bool presence_start;           /* see phl_gibbs_create */
@@ -51,7 +52,7 @@ typedef struct phl_gibbs {
     const phl_slot_pairs *pairs; /* borrowed */
     phl_state_counts *state_counts;
     phl_partitions *partitions;
-    phl_label_swap *swap;
+    phl_label_swap *swap;       /* NULL: none */
     phl_state_recycle *recycle; /* NULL: no tries */
     phl_gibbs_counts counts;
     phl_params *shape_counts; /* shape and root_kind of the data: they never change */
