@@ -14,7 +14,7 @@ def missing():
     """What is not there, in Debian's words, or None."""
     for module, package in (("cffi", "python3-cffi"), ("numpy", "python3-numpy"),
                             ("pytest", "python3-pytest"), ("sklearn", "python3-sklearn"),
-                            ("phloem", "the package phloem, which needs python3-cffi and python3-dev "
+                            ("phloem", "package phloem, which needs python3-cffi and python3-dev "
                                        "when it is built")):
         try:
             __import__(module)

@@ -116,6 +116,7 @@ static phl_run *train(const phl_forest *forest, phl_kind kind, int threads, cons
     options.per_class = true;
     options.head = PHL_HEAD_LINEAR;
     options.restarts = options.chains = 2;
+    options.beta = 1.0; /* a smaller one takes more than four iterations to learn anything */
     options.threads = threads;
     options.fold = fold;
     options.n_folds = fold == NULL ? 0 : 3;
@@ -160,8 +161,7 @@ static void test_beside(void **state)
         assert_non_null(stored->head);
         for (int rule = PHL_RULE_DEFAULT; rule <= PHL_RULE_BOTH; rule++) {
             double accuracy = accuracy_of(one, forest, (phl_rule)rule);
-            /* Of 4 classes; models of four iterations know little. */
-            assert_true(accuracy > (rule == PHL_RULE_GENERATIVE ? 0.3 : 0.5));
+            assert_true(accuracy > 0.4); /* of 4 classes */
             assert_true(accuracy == accuracy_of(stored, forest, (phl_rule)rule));
         }
         phl_calibrated how;
