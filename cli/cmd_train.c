@@ -65,7 +65,7 @@ static int note_many_states(const cli_arguments *parsed, const phl_forest *fores
         fewest = stats->classes[i].nodes < fewest ? stats->classes[i].nodes : fewest;
     }
     phl_stats_free(stats);
-    if (how->options.states > fewest && fewest) {
+    if (how->options.states > fewest && fewest && !how->options.states_auto) {
         number_of(fewest, "node", "nodes", nodes, sizeof nodes);
         terminal_message("note: there %s %s%s, too few to learn %u states from",
                          fewest == 1 ? "is" : "are", nodes,
@@ -82,11 +82,15 @@ static int describe(const cli_arguments *parsed, const phl_forest *forest, const
     training_describe_means(how, means, sizeof means);
     number_of(phl_forest_classes(forest), "class", "classes", models, sizeof models);
     bool grammar = how->options.kind == PHL_GRAMMAR, one = how->options.states == 1;
-    terminal_message("model %s, %u %s, %s%s%s; %s", phl_kind_name(how->options.kind),
-                     (unsigned)how->options.states,
+    char states[40] = "a number of";
+    if (!how->options.states_auto) {
+        snprintf(states, sizeof states, "%u", (unsigned)how->options.states);
+    }
+    terminal_message("model %s, %s %s%s, %s%s%s; %s", phl_kind_name(how->options.kind), states,
                      grammar ? one ? "annotation per label" : "annotations per label at most"
-                     : one   ? "state"
-                             : "states",
+                     : one && !how->options.states_auto ? "state"
+                                                        : "states",
+                     how->options.states_auto ? " to be chosen" : "",
                      how->options.per_class ? "one model for each of " : "one model for all trees",
                      how->options.per_class ? models : "",
                      how->options.head == PHL_HEAD_LINEAR ? ", and a linear head" : "", means);
@@ -160,9 +164,21 @@ static int begin(const cli_arguments *parsed, const training_members *members, p
                      : how->options.kind == PHL_TF                ? 20
                      : members->expert && members->kind == PHL_TD ? 40
                                                                   : 10;
-    how->options.states =
-        arguments_given(parsed, "states") ? (uint32_t)arguments_integer(parsed, "states") : usual;
+    how->options.states_auto =
+        arguments_given(parsed, "states") && arguments_integer(parsed, "states") == 0;
+    how->options.states = arguments_given(parsed, "states") && !how->options.states_auto
+                              ? (uint32_t)arguments_integer(parsed, "states")
+                              : usual;
+    how->options.states_max = (uint32_t)arguments_integer(parsed, "states-max");
+    if (arguments_given(parsed, "states-max") && !how->options.states_auto) {
+        return usage_error(parsed->command, "option --states-max belongs to --states auto");
+    }
     how->options.per_class = arguments_flag(parsed, "per-class");
+    if (how->options.states_auto && how->options.kind == PHL_GRAMMAR) {
+        return usage_error(parsed->command,
+                           "--states auto is not for --model grammar, which finds the number of "
+                           "annotations of each label by itself");
+    }
     return training_piece_choose(parsed, &how->options);
 }
 
@@ -226,10 +242,14 @@ static const cli_option run_rows[] = {
      .letter = 'C',
      .type = OPTION_INTEGER,
      .argument = "C",
+     .word = "auto",
      .least = 1,
      .most = PHL_MOST_STATES,
      .fallback_note = "10, tf 20, grammar 16, td with --members 40",
-     .help = "hidden states; grammar: annotations of a label at most"},
+     .help = "hidden states; grammar: annotations of a label at most; auto: the number under which "
+             "trees held out are most likely, see below"},
+    OPTION_INTEGER_ROW("states-max", "N", 1, PHL_MOST_STATES,
+                       "with --states auto: the greatest number that is tried", .fallback = "40"),
     {.name = "per-class",
      .letter = 'c',
      .type = OPTION_FLAG,
@@ -245,12 +265,12 @@ static const cli_option run_rows[] = {
          "labels around a node, without a model of trees"},
     {.name = "classifier",
      .type = OPTION_FLAG,
-     .excludes =
-         "members per-class head calibrate model learner states iterations restarts tolerance "
-         "smoothing partition "
-         "checkpoint no-embed progress warmup chains keep anneal sampler clustering k "
-         "slots-min slots-max slot-support core-max phi alpha alpha0 beta gamma delta "
-         "update-concentration recycle",
+     .excludes = "members per-class head calibrate model learner states states-max iterations "
+                 "restarts tolerance "
+                 "smoothing partition "
+                 "checkpoint no-embed progress warmup chains keep anneal sampler clustering k "
+                 "slots-min slots-max slot-support core-max phi alpha alpha0 beta gamma delta "
+                 "update-concentration recycle",
      .help = "train no model of trees but a linear classifier on their pieces, which "
              "is fast and usually classifies best; every tree must have a class"},
     {.name = "folds-file",
@@ -284,25 +304,35 @@ static const example examples[] = {
 const cli_command command_train = {
     .name = "train",
     .summary = "learn a model of trees, or one per class",
-    .description = "Fits a hidden tree Markov model to the trees and writes it to a run "
-                   "file, from which other commands use it. Unknown labels are treated as "
-                   "missing data; trees with such labels are used as well.\n\n"
-                   "The model is 'tf' unless --model says otherwise. It is learned by "
-                   "drawing from the posterior: several chains run, several draws of each "
-                   "are kept, and predictions are averaged over the draws. The other "
-                   "models are fitted by EM, which ends when an iteration gains less than "
-                   "--tolerance, or after --iterations; the table at the end says why it "
-                   "ended.\n\n"
-                   "The run file is written after the first iteration and updated every "
-                   "--checkpoint seconds; it can be read during training. Ctrl-C finishes "
-                   "the current iteration, saves the state and exits with code 130; a "
-                   "second Ctrl-C ends at once. After either, and after a crash, 'phloem "
-                   "resume' goes on and ends with the same model.\n\n"
-                   "With --classifier, multinomial logistic regression on complete subtrees, "
-                   "neighbours and labels ('phloem features') is trained instead. How strongly "
-                   "it is held back, which features it uses and a temperature are chosen by the "
-                   "log-loss of trees left out. It takes seconds, and RUN is written at its end: "
-                   "there is nothing to resume.",
+    .description =
+        "Fits a hidden tree Markov model to the trees and writes it to a run "
+        "file, from which other commands use it. Unknown labels are treated as "
+        "missing data; trees with such labels are used as well.\n\n"
+        "The model is a tree grammar unless --model says otherwise: labels split into "
+        "annotations, learned from several starts, which predictions are averaged over; "
+        "with --per-class a linear head is trained beside it. 'tf' is learned by "
+        "drawing from the posterior: several chains run, several draws of each "
+        "are kept, and predictions are averaged over the draws. The other "
+        "models are fitted by EM, which ends when an iteration gains less than "
+        "--tolerance, or after --iterations; the table at the end says why it "
+        "ended.\n\n"
+        "The run file is written after the first iteration and updated every "
+        "--checkpoint seconds; it can be read during training. Ctrl-C finishes "
+        "the current iteration, saves the state and exits with code 130; a "
+        "second Ctrl-C ends at once. After either, and after a crash, 'phloem "
+        "resume' goes on and ends with the same model.\n\n"
+        "With --states auto every tenth tree of a class is held out, models with 5, 10, "
+        "20, ... states, at last --states-max, are trained on the rest by four chains at most, "
+        "until a number is clearly worse than one before, and the number under which "
+        "the trees held out are most likely is taken for a training on all trees; it "
+        "is the same for all classes. This is a choice by held-out likelihood, not "
+        "part of the model. Nothing is written before the choice is made; if that is "
+        "interrupted, it begins anew.\n\n"
+        "With --classifier, multinomial logistic regression on complete subtrees, "
+        "neighbours and labels ('phloem features') is trained instead. How strongly "
+        "it is held back, which features it uses and a temperature are chosen by the "
+        "log-loss of trees left out. It takes seconds, and RUN is written at its end: "
+        "there is nothing to resume.",
     .operands = "IN...",
     .operand_help = "files, folders (every file below with a known ending), or '-' for standard "
                     "input",

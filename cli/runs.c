@@ -153,6 +153,29 @@ char *run_class_names(const phl_run *run, char *buffer, size_t size)
     return buffer;
 }
 
+bool run_states_tried(const phl_run *run, char *buffer, size_t size)
+{
+    const char *at = phl_run_meta(run, "states_tried");
+    char *end = NULL, trees[NUMBER_SIZE], states[NUMBER_SIZE];
+    size_t used = 0;
+    if (!at || !(strtod(at, &end) >= 1)) {
+        return false;
+    }
+    number_grouped(strtoull(at, NULL, 10), trees);
+    for (at = end; *at && used + 60 < size; at = end) {
+        unsigned long long number = strtoull(at, &end, 10);
+        const char *rest = end;
+        double nats = strtod(rest, &end);
+        if (end == rest) {
+            return false;
+        }
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s: %.4f", used ? ", " : "",
+                                 number_grouped(number, states), nats);
+    }
+    snprintf(buffer + used, size - used, " nats a node of %s trees held out", trees);
+    return used > 0;
+}
+
 size_t run_find_class(const cli_arguments *parsed, const phl_run *run, const char *name, int *code)
 {
     char names[300];

@@ -56,6 +56,10 @@ const char **run_columns(const char *const *fixed, size_t n_fixed, const phl_run
                          const char *(*name)(const phl_run *, size_t), size_t n);
 void run_columns_free(const char **columns, size_t n_fixed, size_t n);
 
+/* "5: -1.95, 10: -1.83 nats a node of 41 trees held out", where training chose the number of
+ * states; false: it did not. */
+bool run_states_tried(const phl_run *run, char *buffer, size_t size);
+
 /* "a, b, c" of the run's classes, cut when long. */
 char *run_class_names(const phl_run *run, char *buffer, size_t size);
 /* Number of the class of that name; SIZE_MAX after saying that it was never trained. */

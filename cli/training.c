@@ -313,6 +313,11 @@ int training_end(const cli_arguments *parsed, const phl_run *run, const char *pa
 {
     bool quiet = arguments_flag(parsed, "quiet");
     if (!quiet) {
+        if (phl_run_meta(run, "states_tried")) {
+            char states[80];
+            number_of(phl_run_states(run), "state", "states", states, sizeof states);
+            terminal_message("%s, chosen by trees held out", states);
+        }
         print_summary(run);
     }
     if (training_interrupted(run)) {

@@ -54,10 +54,7 @@ int training_classifier(const cli_arguments *parsed, const phl_forest *forest)
             status = phl_run_save(run, path, arguments_flag(parsed, "force"), &error);
         }
         interrupt_poll(false);
-        if (status == PHL_ERR_CANCELLED) {
-            terminal_message("interrupted, nothing was written");
-            code = EXIT_INTERRUPTED;
-        } else if (status != PHL_OK) {
+        if (status != PHL_OK) {
             code = usage_report(parsed->command, &error);
         } else if (!arguments_flag(parsed, "quiet")) {
             tell(run, path);

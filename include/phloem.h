@@ -682,6 +682,12 @@ typedef struct phl_train_options {
     size_t piece_first_chain, piece_last_chain; /* chains or restarts, from 1 */
 
     size_t recycle; /* Gibbs: tries of a chain to recycle states, in the warm-up: 200 */
+
+    /* The number of states chosen by the likelihood of trees held out: models with 5, 10, 20, ...
+     * states, at last states_max, are trained on nine tenths of the trees, and the best number is
+     * taken for all classes.  Not for grammars, nor with partition, sizes or pieces. */
+    bool states_auto;
+    uint32_t states_max; /* 40 */
 } phl_train_options;
 
 #define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))
@@ -783,6 +789,9 @@ PHL_API phl_status phl_run_save(const phl_run *run, const char *path, bool repla
 PHL_API bool phl_run_recognise(const char *path);
 /* Refuses what is not a run, is newer than this library, or is damaged, and says which. */
 PHL_API phl_status phl_run_open(const char *path, phl_run **run, phl_error *error);
+/* The trees that the run in a file was trained on; *forest is NULL when the file does not hold
+ * them. */
+PHL_API phl_status phl_run_open_trees(const char *path, phl_forest **forest, phl_error *error);
 
 /* ---- What a run is ---- */
 
@@ -1518,8 +1527,9 @@ typedef enum phl_verdict {
     PHL_DISAGREE,   /* R-hat is too large */
     PHL_FEW_DRAWS,  /* the bulk ESS is too small, or there are too few draws to tell */
     PHL_NOT_FINITE, /* some draw is infinite or not a number */
-    PHL_SLIGHT      /* log-likelihood: halves of chains differ by less than 0.05 nats a tree, too
-                       little for predictions to tell: fine */
+    PHL_SLIGHT      /* R-hat sees a difference, but one too small to matter: log-likelihoods of
+                       halves of chains lie within 0.02 nats a tree, or all chains have the same
+                       number of slots or blocks in nine of ten draws: fine */
 } phl_verdict;
 
 /* "fine", "constant", "stuck", "disagree", "few draws", "not finite", "slight". */

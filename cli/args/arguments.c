@@ -84,6 +84,13 @@ const char *const *arguments_list(const cli_arguments *parsed, const char *name,
     return (const char *const *)value->items;
 }
 
+const char *const *arguments_paths(const cli_arguments *parsed, const char *name, size_t *n)
+{
+    const option_value *value = value_of(parsed, name, OPTION_PATHS);
+    *n = value->n_items;
+    return (const char *const *)value->items;
+}
+
 int arguments_seed(const cli_arguments *parsed, uint64_t *seed)
 {
     const option_value *value = value_of(parsed, "seed", OPTION_SEED);

@@ -81,7 +81,8 @@ static parse_outcome take_option(word_parser *parser, size_t i, const char *atta
         }
         /* "-o --quiet" is a forgotten value, not a file of that name. */
         bool free_text = o->type == OPTION_STRING || o->type == OPTION_PATH ||
-                         o->type == OPTION_OUTPUT || o->type == OPTION_LIST;
+                         o->type == OPTION_PATHS || o->type == OPTION_OUTPUT ||
+                         o->type == OPTION_LIST;
         if (free_text && next[0] == '-' && next[1]) {
             usage_error(command, "option --%s needs a value, found '%s' (write --%s=%s if meant)",
                         o->name, next, o->name, next);

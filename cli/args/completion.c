@@ -54,7 +54,7 @@ static void put_option_values(const cli_command *c)
             printf("values='");
             put_choices(o->choices);
             printf("' ;;\n");
-        } else if (o->type == OPTION_PATH || o->type == OPTION_OUTPUT) {
+        } else if (o->type == OPTION_PATH || o->type == OPTION_PATHS || o->type == OPTION_OUTPUT) {
             printf("kind=files ;;\n");
         } else if (o->type == OPTION_SEED) {
             printf("values=random ;;\n");

@@ -85,6 +85,8 @@ static const field fields[] = {
     {"train.warmup", "warmup"},
     {"train.chains", "chains"},
     {"train.recycle", "recycle"},
+    {"train.states_auto", "states"},
+    {"train.states_max", "states-max"},
     {"train.keep", "keep"},
     {"train.anneal_start", "anneal"},
     {"train.anneal_end", "anneal"},

@@ -100,6 +100,18 @@ static bool parse_choice(const cli_option *option, const char *text, uint64_t *w
     return false;
 }
 
+static void add_item(option_value *value, const char *item, size_t length)
+{
+    char **items = terminal_allocate(value->n_items + 1, sizeof *items);
+    if (value->n_items) {
+        memcpy(items, value->items, value->n_items * sizeof *items);
+    }
+    free(value->items);
+    value->items = items;
+    items[value->n_items] = terminal_allocate(length + 1, 1);
+    memcpy(items[value->n_items++], item, length);
+}
+
 static bool parse_list(const char *text, option_value *value)
 {
     char *item = terminal_allocate(strlen(text) + 1, 1);
@@ -113,14 +125,7 @@ static bool parse_list(const char *text, option_value *value)
             if (length == 0) {
                 break;
             }
-            char **items = terminal_allocate(value->n_items + 1, sizeof *items);
-            if (value->n_items) {
-                memcpy(items, value->items, value->n_items * sizeof *items);
-            }
-            free(value->items);
-            value->items = items;
-            items[value->n_items] = terminal_allocate(length + 1, 1);
-            memcpy(items[value->n_items++], item, length);
+            add_item(value, item, length);
             length = 0;
             if (!*at) {
                 free(item);
@@ -183,6 +188,11 @@ static void append_expected(const cli_option *option, char *buffer, size_t size)
     case OPTION_INTEGER:
         append(buffer, size, "a whole number ");
         append_range(option, "from ", "of at least ", buffer, size);
+        if (option->word) {
+            append(buffer, size, ", or '");
+            append(buffer, size, option->word);
+            append(buffer, size, "'");
+        }
         break;
     case OPTION_REAL:
         append(buffer, size, "a number ");
@@ -198,6 +208,7 @@ static void append_expected(const cli_option *option, char *buffer, size_t size)
         append(buffer, size, "names separated by commas");
         break;
     case OPTION_PATH:
+    case OPTION_PATHS:
     case OPTION_OUTPUT:
         append(buffer, size, "a file or folder name");
         break;
@@ -225,13 +236,21 @@ bool option_value_parse(const cli_option *option, const char *text, option_value
     case OPTION_OUTPUT:
         fine = *text != '\0';
         break;
+    case OPTION_PATHS:
+        fine = *text != '\0';
+        if (fine) {
+            add_item(value, text, strlen(text));
+        }
+        break;
     case OPTION_CHOICE:
         text = current_choice(option, text);
         fine = parse_choice(option, text, &value->integer);
         break;
     case OPTION_INTEGER:
-        fine = parse_integer(text, &value->integer) && value->integer >= option->least &&
-               value->integer <= option->most;
+        value->integer = 0;
+        fine = (option->word && strcmp(text, option->word) == 0) ||
+               (parse_integer(text, &value->integer) && value->integer >= option->least &&
+                value->integer <= option->most);
         break;
     case OPTION_REAL:
         fine = parse_real(text, &value->real) && value->real >= option->low &&
@@ -280,6 +299,10 @@ void option_describe(const cli_option *option, char *buffer, size_t size)
     }
     if (ranged) {
         append_range(option, "", "at least ", facts, sizeof facts);
+    }
+    if (option->word) {
+        append(facts, sizeof facts, ", ");
+        append(facts, sizeof facts, option->word);
     }
     const char *fallback = option->fallback ? option->fallback : option->fallback_note;
     if (fallback) {

@@ -13,6 +13,7 @@ typedef enum option_type {
     OPTION_FLAG,
     OPTION_STRING,  /* UTF-8 text */
     OPTION_PATH,    /* a file or folder that is read; completion offers files */
+    OPTION_PATHS,   /* the same; repeating adds */
     OPTION_OUTPUT,  /* a file or folder that is written, guarded by outputs.c; the same */
     OPTION_CHOICE,  /* one of `choices` */
     OPTION_INTEGER, /* least..most */
@@ -29,6 +30,7 @@ typedef struct cli_option {
     const char *argument; /* name of the value in help texts; NULL for flags */
     const char *choices;  /* "a|b|c" */
     const char *older;    /* "old=b": a word of earlier versions that still stands for a choice */
+    const char *word;     /* integer: may stand in place of a number, whose value is then 0 */
     uint64_t least, most;
     double low, high;
     bool required;
@@ -84,6 +86,7 @@ extern const option_group general_options;
     }
 #define OPTION_STRING_ROW(...) OPTION_VALUE_ROW(OPTION_STRING, __VA_ARGS__)
 #define OPTION_PATH_ROW(...) OPTION_VALUE_ROW(OPTION_PATH, __VA_ARGS__)
+#define OPTION_PATHS_ROW(...) OPTION_VALUE_ROW(OPTION_PATHS, __VA_ARGS__)
 #define OPTION_OUTPUT_ROW(...) OPTION_VALUE_ROW(OPTION_OUTPUT, __VA_ARGS__)
 #define OPTION_LIST_ROW(...) OPTION_VALUE_ROW(OPTION_LIST, __VA_ARGS__)
 #define OPTION_CHOICE_ROW(name_, argument_, choices_, ...)                                         \
@@ -116,7 +119,7 @@ typedef struct option_value {
     const char *text; /* as written, or the fallback; NULL: neither */
     uint64_t integer; /* integer, seed, size; choice: which one, from 0 */
     double real;
-    char **items; /* list */
+    char **items; /* list, paths */
     size_t n_items;
 } option_value;
 
@@ -178,14 +181,16 @@ bool arguments_given(const cli_arguments *parsed, const char *name);
 bool arguments_flag(const cli_arguments *parsed, const char *name);
 const char *arguments_string(const cli_arguments *parsed, const char *name); /* or NULL */
 const char *arguments_path(const cli_arguments *parsed, const char *name);   /* or NULL */
-uint64_t arguments_integer(const cli_arguments *parsed, const char *name);   /* 0: none given */
-double arguments_real(const cli_arguments *parsed, const char *name);        /* 0: none given */
+uint64_t arguments_integer(const cli_arguments *parsed,
+                           const char *name);                         /* 0: none given, or a word */
+double arguments_real(const cli_arguments *parsed, const char *name); /* 0: none given */
 /* Value of --threads for the library. */
 int arguments_threads(const cli_arguments *parsed);
 uint64_t arguments_size(const cli_arguments *parsed, const char *name);       /* 0: none given */
 const char *arguments_choice(const cli_arguments *parsed, const char *name);  /* or NULL */
 size_t arguments_choice_index(const cli_arguments *parsed, const char *name); /* from 0 */
 const char *const *arguments_list(const cli_arguments *parsed, const char *name, size_t *n);
+const char *const *arguments_paths(const cli_arguments *parsed, const char *name, size_t *n);
 /* The seed; picks and prints one for "random".  Returns an exit code. */
 int arguments_seed(const cli_arguments *parsed, uint64_t *seed);
 

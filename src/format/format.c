@@ -129,3 +129,24 @@ bool phl_format_has_gap(const phl_forest *forest, uint32_t subtree)
     size_t n = phl_subtree_links(forest, subtree, &links);
     return n > 0 && links[n - 1].slot != n;
 }
+
+const char *phl_format_bare_tree(const phl_writer *writer, size_t tree)
+{
+    if (phl_tree_class(writer->forest, tree) != PHL_NO_CLASS) {
+        return "a class";
+    }
+    return phl_tree_weight(writer->forest, tree) != 1.0 ? "a weight other than 1" : NULL;
+}
+
+const char *phl_format_bare_node(const phl_writer *writer, uint32_t subtree, const char **name)
+{
+    if (phl_format_has_gap(writer->forest, subtree)) {
+        return "an empty slot before a child";
+    }
+    int32_t label = phl_subtree_label(writer->forest, subtree);
+    if (label == PHL_UNKNOWN) {
+        return "an unknown label";
+    }
+    *name = phl_forest_label_name(writer->forest, label);
+    return NULL;
+}

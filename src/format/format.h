@@ -63,4 +63,9 @@ extern const phl_format_driver phl_ct_driver;
 /* Does the node's list of children leave a slot empty before its last child? */
 bool phl_format_has_gap(const phl_forest *forest, uint32_t subtree);
 
+/* Objections of formats that hold names and brackets alone: no class, no weight; no empty slot, no
+ * unknown label.  Without one, name is the node's label. */
+const char *phl_format_bare_tree(const phl_writer *writer, size_t tree);
+const char *phl_format_bare_node(const phl_writer *writer, uint32_t subtree, const char **name);
+
 #endif

@@ -524,7 +524,7 @@ const phl_format_driver phl_newick_driver = {
     .open = open_trees,
     .read = read_trees,
     .close = close_trees,
-    .tree_objection = phl_newick_write_tree_objection,
+    .tree_objection = phl_format_bare_tree,
     .node_objection = phl_newick_write_node_objection,
     .write_tree = phl_newick_write_tree,
 };

@@ -8,7 +8,6 @@
 #define PHL_NEWICK_MARKS "()[]':;,"
 
 /* The writing half of the driver. */
-const char *phl_newick_write_tree_objection(const phl_writer *writer, size_t tree);
 const char *phl_newick_write_node_objection(const phl_writer *writer, uint32_t subtree);
 phl_status phl_newick_write_tree(phl_writer *writer, size_t tree, phl_error *error);
 

@@ -4,24 +4,13 @@
 
 #include "format/ptb.h"
 
-const char *phl_ptb_write_tree_objection(const phl_writer *writer, size_t tree)
-{
-    if (phl_tree_class(writer->forest, tree) != PHL_NO_CLASS) {
-        return "a class";
-    }
-    return phl_tree_weight(writer->forest, tree) != 1.0 ? "a weight other than 1" : NULL;
-}
-
 const char *phl_ptb_write_node_objection(const phl_writer *writer, uint32_t subtree)
 {
-    if (phl_format_has_gap(writer->forest, subtree)) {
-        return "an empty slot before a child";
+    const char *name = NULL;
+    const char *objection = phl_format_bare_node(writer, subtree, &name);
+    if (objection != NULL) {
+        return objection;
     }
-    int32_t label = phl_subtree_label(writer->forest, subtree);
-    if (label == PHL_UNKNOWN) {
-        return "an unknown label";
-    }
-    const char *name = phl_forest_label_name(writer->forest, label);
     if (name[0] == '\0') {
         return "an empty label";
     }

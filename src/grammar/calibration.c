@@ -2,7 +2,51 @@
 #include "grammar/calibration.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+static int compare_gaps(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (x[0] > y[0]) - (x[0] < y[0]);
+}
+
+double phl_calibration_decile(double *pairs, size_t n)
+{
+    double total = 0.0, below = 0.0;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += pairs[2 * i + 1];
+    }
+    qsort(pairs, n, 2 * sizeof *pairs, compare_gaps);
+    for (size_t i = 0; i + 1 < n && below + pairs[2 * i + 1] <= 0.1 * total; i++) {
+        below += pairs[2 * i + 1];
+        found = i + 1;
+    }
+    return n > 0 && isfinite(pairs[2 * found]) ? pairs[2 * found] : 0.0;
+}
+
+double phl_calibration_gap(const double *row, size_t n, size_t own)
+{
+    double other = -INFINITY;
+    for (size_t c = 0; c < n; c++) {
+        other = c != own && row[c] > other ? row[c] : other;
+    }
+    return fabs(row[own] - other);
+}
+
+double phl_calibration_doubt(const phl_calibration_data *data, const double *score, double *room)
+{
+    size_t n = 0, k = data->n_classes;
+    for (size_t t = 0; t < data->n; t++) {
+        if (data->weight[t] > 0.0) {
+            room[2 * n] = phl_calibration_gap(score + t * k, k, (size_t)data->class_of[t]);
+            room[2 * n + 1] = data->weight[t];
+            n++;
+        }
+    }
+    return phl_calibration_decile(room, n);
+}
 
 double phl_calibration_posterior(const phl_calibration_data *data, double temperature)
 {
@@ -21,6 +65,10 @@ double phl_calibration_posterior(const phl_calibration_data *data, double temper
         double log_posterior = data->log_prior[own] + row[own] / temperature - most - log(all);
         sum += data->weight[t] * log_posterior;
         total += data->weight[t];
+    }
+    if (total > 0.0 && data->doubt > 0.0) {
+        sum -= data->doubt / temperature + log1p(exp(-data->doubt / temperature));
+        total += 1.0;
     }
     return total > 0.0 ? sum / total : 0.0;
 }
@@ -99,14 +147,17 @@ struct slope {
 };
 
 static struct slope look(const phl_calibration_data *data, const double *a, const double *b,
-                         double u, double v, double *row)
+                         const double doubt[2], double u, double v, double *row)
 {
+    double apart = u * doubt[0] + v * doubt[1], p = 1.0 / (1.0 + exp(-apart));
     size_t n = data->n_classes;
-    struct slope s = {.value = -0.5 * ((u - 0.5) * (u - 0.5) + (v - 0.5) * (v - 0.5)),
-                      .by_u = 0.5 - u,
-                      .by_v = 0.5 - v,
-                      .uu = 1.0,
-                      .vv = 1.0};
+    struct slope s = {.value = -0.5 * ((u - 0.5) * (u - 0.5) + (v - 0.5) * (v - 0.5)) - apart -
+                               log1p(exp(-apart)),
+                      .by_u = 0.5 - u - p * doubt[0],
+                      .by_v = 0.5 - v - p * doubt[1],
+                      .uu = 1.0 + p * (1.0 - p) * doubt[0] * doubt[0],
+                      .uv = p * (1.0 - p) * doubt[0] * doubt[1],
+                      .vv = 1.0 + p * (1.0 - p) * doubt[1] * doubt[1]};
     for (size_t t = 0; t < data->n; t++) {
         const double *x = a + t * n, *y = b + t * n;
         size_t own = (size_t)data->class_of[t];
@@ -135,11 +186,11 @@ static struct slope look(const phl_calibration_data *data, const double *a, cons
 
 /* Newton's method; a step that goes down or leaves the quadrant is shortened or bent. */
 void phl_calibration_blend(const phl_calibration_data *data, const double *a, const double *b,
-                           double weights[2], double *room)
+                           const double doubt[2], double weights[2], double *room)
 {
     enum { STEPS = 40 };
     double u = 0.5, v = 0.5;
-    struct slope at = look(data, a, b, u, v, room);
+    struct slope at = look(data, a, b, doubt, u, v, room);
     for (int step = 0; step < STEPS; step++) {
         double det = at.uu * at.vv - at.uv * at.uv;
         double du = (at.by_u * at.vv - at.by_v * at.uv) / det;
@@ -156,7 +207,7 @@ void phl_calibration_blend(const phl_calibration_data *data, const double *a, co
         for (; size > 1e-6 && !(gain > 0.0); size *= 0.5) {
             x = fmax(u + size * du, 0.0);
             y = fmax(v + size * dv, 0.0);
-            next = look(data, a, b, x, y, room);
+            next = look(data, a, b, doubt, x, y, room);
             gain = next.value - at.value;
         }
         if (!(gain > 1e-9)) {

@@ -460,7 +460,7 @@ static phl_status judge(const struct learner *l, const struct candidate *candida
     }
     if (status == PHL_OK && n_classes > 1) {
         const phl_calibration_data data = {
-            n, n_classes, by_tree, l->held_class, l->held_weight, l->log_prior};
+            n, n_classes, by_tree, l->held_class, l->held_weight, l->log_prior, 0.0};
         (void)phl_calibration_fit(&data, figure);
     } else if (status == PHL_OK) {
         *figure = total > 0.0 ? sum / total : 0.0;

@@ -183,6 +183,18 @@ phl_status phl_run_set_meta(phl_run *run, const char *key, const char *value, ph
     return PHL_OK;
 }
 
+phl_status phl_run_set_facts(phl_run *run, const char *const (*facts)[2], size_t n,
+                             phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        if (facts[i][1] != NULL) {
+            status = phl_run_set_meta(run, facts[i][0], facts[i][1], error);
+        }
+    }
+    return status;
+}
+
 const char *phl_run_meta(const phl_run *run, const char *key)
 {
     const phl_meta *found = find_meta(run, key);

@@ -68,5 +68,8 @@ phl_status phl_run_set_options(phl_run *run, const phl_train_options *options,
                                const size_t *earlier, size_t n_earlier, phl_error *error);
 /* Set (or set anew) a fact about the run; value is copied. */
 phl_status phl_run_set_meta(phl_run *run, const char *key, const char *value, phl_error *error);
+/* Set all facts (key and value) whose value is not NULL. */
+phl_status phl_run_set_facts(phl_run *run, const char *const (*facts)[2], size_t n,
+                             phl_error *error);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/run.h"
+#include "model/states_choice.h"
 #include "model/tensor.h"
 
 static void put_name(phl_text_writer *writer, const char *name)
@@ -180,6 +180,26 @@ static void put_draw(phl_text_writer *writer, const phl_draw *draw)
     phl_text_put(writer, "}");
 }
 
+/* How the number of states was chosen, if it was. */
+static void put_choice(phl_text_writer *writer, const phl_run *run)
+{
+    phl_states_choice choice;
+    if (!phl_states_choice_read(run, &choice)) {
+        return;
+    }
+    phl_text_put(writer, ",\n\"states_tried\":{\"trees\":");
+    phl_text_put_number(writer, choice.trees);
+    phl_text_put(writer, ",\"tried\":[");
+    for (size_t i = 0; i < choice.n; i++) {
+        phl_text_put(writer, i > 0 ? ",{\"states\":" : "{\"states\":");
+        phl_text_put_number(writer, choice.tried[i].states);
+        phl_text_put(writer, ",\"log_likelihood_per_node\":");
+        put_number(writer, choice.tried[i].nats);
+        phl_text_put(writer, "}");
+    }
+    phl_text_put(writer, "]}");
+}
+
 phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error *error)
 {
     if (run->expert != NULL) {
@@ -199,6 +219,7 @@ phl_status phl_run_json(const phl_run *run, char **text, size_t *size, phl_error
     phl_text_put_number(&writer, run->states);
     phl_text_put(&writer, ",\"slots\":");
     phl_text_put_number(&writer, run->slots);
+    put_choice(&writer, run);
     phl_text_put(&writer, ",\n\"labels\":[");
     for (size_t i = 0; i < run->labels.count; i++) {
         phl_text_put(&writer, i > 0 ? "," : "");

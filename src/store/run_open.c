@@ -536,15 +536,25 @@ phl_status phl_run_open_check(phl_database *database, phl_error *error)
     return status;
 }
 
-phl_status phl_run_open_forest(phl_run *run, const char *path, phl_error *error)
+phl_status phl_run_open_trees(const char *path, phl_forest **forest, phl_error *error)
 {
     phl_database database;
-    phl_forest *forest = NULL;
+    phl_forest *found = NULL;
     phl_status status = phl_database_open(path, &database, error);
     if (status == PHL_OK) {
-        status = phl_forest_store_load(&database, &forest, error);
+        status = phl_forest_store_load(&database, &found, error);
     }
     phl_database_close(&database);
+    if (status == PHL_OK) {
+        *forest = found;
+    }
+    return status;
+}
+
+phl_status phl_run_open_forest(phl_run *run, const char *path, phl_error *error)
+{
+    phl_forest *forest = NULL;
+    phl_status status = phl_run_open_trees(path, &forest, error);
     if (status == PHL_OK) {
         phl_forest_free(run->forest);
         run->forest = forest;

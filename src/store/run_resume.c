@@ -283,6 +283,10 @@ static phl_status restore(phl_training *training, void *context, phl_error *erro
                           "the classes are not those that the run was trained on");
     }
     phl_status status = phl_pieces_restore(training, phl_run_meta(r->known, PHL_KEY_PIECE), error);
+    const char *tried = phl_run_meta(r->known, PHL_KEY_STATES_TRIED);
+    if (status == PHL_OK && tried != NULL) {
+        status = phl_run_set_meta(training->run, PHL_KEY_STATES_TRIED, tried, error);
+    }
     if (status == PHL_OK) {
         status = restore_tasks(r, training, error);
     }

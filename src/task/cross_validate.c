@@ -388,6 +388,11 @@ static phl_status check(const phl_forest *forest, const struct evaluating *work,
                          "%zu folds of %zu trees: expected at least 2 folds and a tree for each",
                          options->n_folds, forest->n_trees);
     }
+    if (work->train.states_auto) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "give the numbers to compare: " PHL_OPTION("evaluate.states"),
+                         "cross-validation compares numbers of states itself");
+    }
     for (size_t i = 0; i < options->n_states; i++) {
         if (options->states[i] < 1) {
             return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "0 states, expected at least 1");

@@ -131,6 +131,26 @@ static bool lie_within(const double *draws, size_t chains, size_t n, double most
     return high - low < most;
 }
 
+/* Have all chains one and the same value in nearly all of their draws?  [chains][n] */
+static bool are_nearly_constant(const double *draws, size_t chains, size_t n)
+{
+    double value = 0.0;
+    size_t votes = 0; /* of the value that more than half of all draws have, if there is one */
+    for (size_t i = 0; i < chains * n; i++) {
+        value = votes == 0 ? draws[i] : value;
+        votes = draws[i] == value ? votes + 1 : votes - 1;
+    }
+    bool nearly = chains > 0;
+    for (size_t c = 0; nearly && c < chains; c++) {
+        size_t same = 0;
+        for (size_t i = 0; i < n; i++) {
+            same += draws[c * n + i] == value;
+        }
+        nearly = (double)same >= (1.0 - PHL_SHIFT_MOST) * (double)n;
+    }
+    return nearly;
+}
+
 static phl_verdict judge(const phl_convergence *found, double rhat, bool slight)
 {
     if (!found->finite) {
@@ -163,8 +183,11 @@ static phl_status measure(phl_class_diagnosis *made, const double *draws, double
             return status;
         }
         quantity->rhat = phl_convergence_rhat(&found);
-        bool slight = q == PHL_LOG_LIKELIHOOD && n >= 6 &&
-                      lie_within(draws + q * size, made->n_compared, n, weight * PHL_SLIGHT_MOST);
+        const double *own = draws + q * size;
+        bool slight =
+            n >= 6 && q != PHL_LOG_JOINT &&
+            (q == PHL_LOG_LIKELIHOOD ? lie_within(own, made->n_compared, n, weight * PHL_NATS_MOST)
+                                     : are_nearly_constant(own, made->n_compared, n));
         quantity->verdict = size == 0 ? PHL_FEW_DRAWS : judge(&found, quantity->rhat, slight);
         quantity->mean = found.mean;
         quantity->sd = found.sd;

@@ -9,7 +9,12 @@
 #define PHL_RHAT_MOST 1.05
 #define PHL_ESS_LEAST 100.0
 #define PHL_CHAINS_LEAST 4
-#define PHL_SLIGHT_MOST 0.05  /* nats a tree: changes no probability by more than a few per cent */
+/* What chains may differ by, whatever R-hat says: no event is more probable in one than in another
+ * by more than PHL_SHIFT_MOST.  Between distributions of trees that is so if they are closer than
+ * 2 shift^2 nats a tree (Pinsker); between distributions of a count, if all chains have one and the
+ * same value in the share 1 - shift of their draws. */
+#define PHL_SHIFT_MOST 0.1
+#define PHL_NATS_MOST (2.0 * PHL_SHIFT_MOST * PHL_SHIFT_MOST)
 #define PHL_OVERLAP_LEAST 0.8 /* between chains, of that within */
 
 /* How a run was made, as far as a diagnosis needs it. */

@@ -206,12 +206,11 @@ static phl_status add_meta(phl_training *training, phl_error *error)
     if (status == PHL_OK) {
         status = phl_forest_fingerprint(training->forest, true, ordered, error);
     }
-    const char *const pairs[][2] = {
+    const char *const facts[][2] = {
         {"version", phl_version()}, {"fingerprint", fingerprint}, {"fingerprint_ordered", ordered}};
-    for (size_t i = 0; status == PHL_OK && i < sizeof pairs / sizeof *pairs; i++) {
-        status = phl_run_set_meta(training->run, pairs[i][0], pairs[i][1], error);
-    }
-    return status;
+    return status == PHL_OK
+               ? phl_run_set_facts(training->run, facts, sizeof facts / sizeof *facts, error)
+               : status;
 }
 
 /* EM: the restart with the best objective, as if it were the only one; NULL when none has begun. */
@@ -413,6 +412,9 @@ static phl_status learn(phl_training *training, phl_axis **axes, phl_error *erro
     if (status == PHL_OK) {
         status = prepare(training, error);
     }
+    if (status == PHL_OK && training->choice.n > 0) {
+        status = phl_states_choice_record(training->run, &training->choice, error);
+    }
     if (status == PHL_OK && keeper != NULL && keeper->restore != NULL) {
         status = keeper->restore(training, keeper->context, error);
     }
@@ -425,7 +427,7 @@ static phl_status learn(phl_training *training, phl_axis **axes, phl_error *erro
     return status;
 }
 
-/* With the last step of a training, if there is one. */
+/* With the last step of a training. */
 static phl_status run_training(phl_training *training,
                                phl_status (*last)(const phl_training *, phl_error *), phl_run **run,
                                phl_error *error)
@@ -434,7 +436,7 @@ static phl_status run_training(phl_training *training,
     (void)clock_gettime(CLOCK_MONOTONIC, &training->began);
     (void)pthread_mutex_init(&training->lock, NULL);
     phl_status status = learn(training, &axes, error);
-    if (status == PHL_OK && last != NULL && !training->in_pieces) { /* which needs all tasks */
+    if (status == PHL_OK && !training->in_pieces) { /* which needs all tasks */
         status = last(training, error);
     }
     release(training);
@@ -448,23 +450,49 @@ static phl_status run_training(phl_training *training,
     return PHL_OK;
 }
 
+/* What the chains count, known only when all of them have ended. */
+static phl_status weigh(const phl_training *training, phl_error *error)
+{
+    const phl_train_options *options = &training->options;
+    return options->learner == PHL_LEARNER_GIBBS && options->sampler == PHL_SAMPLER_BLOCKED
+               ? phl_train_weights_find(training, error)
+               : PHL_OK;
+}
+
 phl_status phl_train_models(const phl_forest *forest, const phl_train_options *options,
                             phl_run **run, phl_error *error)
 {
     phl_training training = {
         .forest = forest, .options = *options, .limited = options->memory_limit != 0};
-    return run_training(&training, NULL, run, error);
+    return run_training(&training, weigh, run, error);
 }
 
-/* What is known only when all chains have ended: what each counts, and how sure classes are. */
+/* And how sure classes are. */
 static phl_status finish(const phl_training *training, phl_error *error)
 {
-    const phl_train_options *options = &training->options;
-    phl_status status =
-        options->learner == PHL_LEARNER_GIBBS && options->sampler == PHL_SAMPLER_BLOCKED
-            ? phl_train_weights_find(training, error)
-            : PHL_OK;
+    phl_status status = weigh(training, error);
     return status == PHL_OK ? phl_train_calibrate(training, error) : status;
+}
+
+/* The number of states, if it is to be chosen. */
+static phl_status choose_states(phl_training *training, phl_error *error)
+{
+    phl_train_options *options = &training->options;
+    if (!options->states_auto) {
+        return PHL_OK;
+    }
+    phl_train_options resolved = *options;
+    phl_train_options_resolve(&resolved);
+    phl_status status = phl_train_options_check(&resolved, error);
+    if (status == PHL_OK) {
+        status = check_forest(training->forest, &resolved, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_train_states_choose(training->forest, &resolved, &training->choice, error);
+    }
+    options->states_auto = false;
+    options->states = status == PHL_OK ? phl_states_choice_best(&training->choice) : 0;
+    return status;
 }
 
 phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *options,
@@ -479,7 +507,8 @@ phl_status phl_train_kept(const phl_forest *forest, const phl_train_options *opt
                              .slots_asked = options->slots_max != (uint32_t)PHL_DEFAULT &&
                                             (keeper == NULL || keeper->restore == NULL),
                              .limited = options->memory_limit != 0};
-    return run_training(&training, finish, run, error);
+    phl_status status = choose_states(&training, error);
+    return status == PHL_OK ? run_training(&training, finish, run, error) : status;
 }
 
 phl_status phl_train(const phl_forest *forest, const phl_train_options *options, phl_run **run,

@@ -39,7 +39,9 @@ struct calibrating {
     double *opinion, *combined; /* [held][K]; [K] */
     double *empirical, *fitted; /* [K] log prior by weight; of the fit at hand */
     double *room;               /* [3][K] */
+    double *gaps;               /* [2][held] */
     double *losses;             /* [rules][held] of each tree, weighted */
+    double *apart;              /* [rules][held][2] its gap and its weight */
 };
 
 /* ---------------------------------------------------------------------------------------------
@@ -50,9 +52,10 @@ static void clear_work(struct calibrating *work)
 {
     phl_forest_free(work->held_forest);
     phl_forest_free(work->rest_forest);
-    void *const all[] = {work->number,    work->held,   work->rest,  work->class_of, work->weight,
-                         work->half,      work->models, work->heads, work->opinion,  work->combined,
-                         work->empirical, work->fitted, work->room,  work->losses};
+    void *const all[] = {work->number,  work->held,     work->rest,      work->class_of,
+                         work->weight,  work->half,     work->models,    work->heads,
+                         work->opinion, work->combined, work->empirical, work->fitted,
+                         work->room,    work->gaps,     work->losses,    work->apart};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         phl_free(all[i]);
     }
@@ -98,7 +101,9 @@ static phl_status make_room(struct calibrating *work, phl_error *error)
                   {&work->empirical, k},
                   {&work->fitted, k},
                   {&work->room, phl_times(3, k)},
-                  {&work->losses, phl_times(PHL_RULE_BOTH + 1, n)}};
+                  {&work->gaps, phl_times(2, n)},
+                  {&work->losses, phl_times(PHL_RULE_BOTH + 1, n)},
+                  {&work->apart, phl_times(2 * (PHL_RULE_BOTH + 1), n)}};
     work->class_of = phl_alloc(n, sizeof *work->class_of, error);
     phl_status status = work->class_of == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < sizeof arrays / sizeof *arrays; i++) {
@@ -125,8 +130,8 @@ static phl_status gather(struct calibrating *work, phl_error *error)
     for (size_t c = 0; c < work->n_classes; c++) {
         work->empirical[c] = log(work->run->models[c].weight);
     }
-    work->data = (phl_calibration_data){work->n_held,   work->n_classes, work->models,
-                                        work->class_of, work->weight,    work->empirical};
+    work->data = (phl_calibration_data){work->n_held, work->n_classes, work->models, work->class_of,
+                                        work->weight, work->empirical, 0.0};
     return PHL_OK;
 }
 
@@ -276,6 +281,7 @@ static double fit_models(const struct calibrating *work, const double *weight,
     double best, *fitted = work->fitted;
     size_t k = work->n_classes;
     data.weight = weight;
+    data.doubt = phl_calibration_doubt(&data, work->models, work->gaps);
     for (size_t c = 0; c < k; c++) {
         fitted[c] = prior == PHL_PRIOR_UNIFORM ? 0.0 : work->empirical[c];
     }
@@ -334,6 +340,8 @@ static void judge(const struct calibrating *work, phl_rule rule, const double we
         }
         judged->weight += work->weight[t];
         work->losses[rule * work->n_held + t] = -work->weight[t] * row[own];
+        work->apart[2 * (rule * work->n_held + t)] = phl_calibration_gap(row, k, own);
+        work->apart[2 * (rule * work->n_held + t) + 1] = work->weight[t];
         judged->loss -= work->weight[t] * row[own];
         judged->right += best == own ? work->weight[t] : 0.0;
     }
@@ -369,7 +377,17 @@ static void blend(const struct calibrating *work, const double *weight, double w
 {
     phl_calibration_data data = work->data;
     data.weight = weight;
-    phl_calibration_blend(&data, work->opinion, work->heads, weights, work->room);
+    const double doubt[2] = {phl_calibration_doubt(&data, work->opinion, work->gaps),
+                             phl_calibration_doubt(&data, work->heads, work->gaps)};
+    phl_calibration_blend(&data, work->opinion, work->heads, doubt, weights, work->room);
+}
+
+/* What a rule loses on the tree that is imagined, which is wrong; sorts its gaps. */
+static double lose_imagined(const struct calibrating *work, phl_rule rule)
+{
+    double gap =
+        phl_calibration_decile(work->apart + 2 * (size_t)rule * work->n_held, work->n_held);
+    return gap + log1p(exp(-gap));
 }
 
 /* Does a rule lose less than both together, by more than the standard error of that? */
@@ -377,7 +395,8 @@ static bool is_better(const struct calibrating *work, phl_rule rule)
 {
     const double *own = work->losses + (size_t)rule * work->n_held;
     const double *both = work->losses + (size_t)PHL_RULE_BOTH * work->n_held;
-    double n = (double)work->n_held, sum = 0.0, squares = 0.0;
+    double imagined = lose_imagined(work, rule) - lose_imagined(work, PHL_RULE_BOTH);
+    double n = (double)work->n_held + 1.0, sum = imagined, squares = imagined * imagined;
     for (size_t t = 0; t < work->n_held; t++) {
         sum += own[t] - both[t];
         squares += (own[t] - both[t]) * (own[t] - both[t]);

@@ -86,11 +86,8 @@ static phl_status fill_run(phl_run *run, const phl_forest *forest, const uint32_
                                     {"fingerprint", fingerprint},
                                     {"seed", seed},
                                     {"command", options->command_line}};
-    for (size_t i = 0; status == PHL_OK && i < sizeof facts / sizeof *facts; i++) {
-        status =
-            facts[i][1] != NULL ? phl_run_set_meta(run, facts[i][0], facts[i][1], error) : PHL_OK;
-    }
-    return status;
+    return status == PHL_OK ? phl_run_set_facts(run, facts, sizeof facts / sizeof *facts, error)
+                            : status;
 }
 
 phl_status phl_train_classifier(const phl_forest *forest, const phl_classifier_options *options,

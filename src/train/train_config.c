@@ -474,10 +474,8 @@ phl_status phl_train_config_record(const phl_train_options *options, const size_
                                     {"seed", seed},
                                     {"command", kept.command_line},
                                     {"partition", kept.partition}};
-    for (size_t i = 0; writer.status == PHL_OK && i < sizeof facts / sizeof *facts; i++) {
-        if (facts[i][1] != NULL) {
-            writer.status = phl_run_set_meta(run, facts[i][0], facts[i][1], error);
-        }
+    if (writer.status == PHL_OK) {
+        writer.status = phl_run_set_facts(run, facts, sizeof facts / sizeof *facts, error);
     }
     phl_text_clear(&writer.text);
     return writer.status == PHL_OK ? phl_run_set_options(run, &kept, earlier, n_earlier, error)

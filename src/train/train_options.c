@@ -33,6 +33,7 @@ static const phl_train_options defaults = {
     .delta = 1.0,
     .n_folds = 5,
     .recycle = 200,
+    .states_max = 40,
 };
 
 void phl_train_options_init_sized(phl_train_options *options, size_t size)
@@ -188,6 +189,34 @@ static phl_status check_gibbs(const phl_train_options *options, phl_error *error
     return PHL_OK;
 }
 
+/* A number of states that is to be chosen. */
+static phl_status check_auto(const phl_train_options *options, phl_error *error)
+{
+    if (options->kind == PHL_GRAMMAR) {
+        return phl_raise(error, PHL_ERR_ARGUMENT,
+                         "give the greatest number: " PHL_OPTION("train.states"),
+                         "a grammar finds the number of annotations of each label by itself");
+    }
+    if (options->partition != NULL || options->sizes != NULL) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "give the number: " PHL_OPTION("train.states"),
+                         "partitions and sizes are of a certain number of states, which cannot be "
+                         "chosen then");
+    }
+    if (options->piece != 0 || options->pieces != 0 || options->n_piece_classes > 0 ||
+        options->piece_first_chain != 0 || options->piece_last_chain != 0) {
+        return phl_raise(
+            error, PHL_ERR_ARGUMENT,
+            "choose it by a training of its own, and give every piece the number: " PHL_OPTION(
+                "train.states"),
+            "a piece of a training cannot choose the number of states, which all "
+            "pieces must have in common");
+    }
+    return options->states_max >= 1 && options->states_max <= PHL_MOST_STATES
+               ? PHL_OK
+               : phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                           PHL_OPTION("train.states_max") " must be from 1 to %d", PHL_MOST_STATES);
+}
+
 phl_status phl_train_options_check(const phl_train_options *options, phl_error *error)
 {
     if (options->kind < PHL_SP || options->kind > PHL_GRAMMAR) {
@@ -218,6 +247,10 @@ phl_status phl_train_options_check(const phl_train_options *options, phl_error *
                          "a grammar has at most %d annotations per label: " PHL_OPTION(
                              "train.states") " must be from 1 to %d",
                          PHL_MOST_ANNOTATIONS, PHL_MOST_ANNOTATIONS);
+    }
+    phl_status status = options->states_auto ? check_auto(options, error) : PHL_OK;
+    if (status != PHL_OK) {
+        return status;
     }
     return options->learner == PHL_LEARNER_EM ? check_em(options, error)
                                               : check_gibbs(options, error);

@@ -15,6 +15,7 @@
 #include "grammar/calibration.h"
 #include "model/infer.h"
 #include "model/run.h"
+#include "model/states_choice.h"
 #include "train/schedule.h"
 
 /* The trees of one class, prepared. */
@@ -75,10 +76,11 @@ typedef struct phl_training {
     struct phl_train_task *tasks; /* [classes][chains] */
     int inner_threads;            /* for loops inside a task */
     struct timespec began;
-    pthread_mutex_t lock; /* one callback at a time */
-    bool cancelled;       /* under the lock */
-    bool limited;         /* the memory limit is the caller's */
-    bool in_pieces;       /* some tasks are done elsewhere */
+    pthread_mutex_t lock;     /* one callback at a time */
+    bool cancelled;           /* under the lock */
+    bool limited;             /* the memory limit is the caller's */
+    bool in_pieces;           /* some tasks are done elsewhere */
+    phl_states_choice choice; /* n = 0: the number of states was given */
 } phl_training;
 
 /* One chain or restart, and what came out of it. */
@@ -154,7 +156,13 @@ phl_status phl_train_weights_find(const phl_training *training, phl_error *error
  * (train_memory.c). */
 phl_status phl_train_memory_reckon(const phl_training *training, phl_error *error);
 
-/* Models alone, whatever the options say of heads and calibration. */
+/* Numbers of states that resolved options allow, tried on trees held out (train_states.c); forest
+ * and options were checked.  PHL_ERR_CANCELLED when asked to stop. */
+phl_status phl_train_states_choose(const phl_forest *forest, const phl_train_options *options,
+                                   phl_states_choice *made, phl_error *error);
+
+/* Models alone, with the weights of their chains, whatever the options say of heads and
+ * calibration. */
 phl_status phl_train_models(const phl_forest *forest, const phl_train_options *options,
                             phl_run **run, phl_error *error);
 

@@ -101,6 +101,9 @@ def commands(run, data):
     yield ["label", "--hide", "all", "-p", "rows.tsv", "--probabilities", run, *few], False, False
     yield ["sample", run, "--trees", "2", "--class", NAMES[0], "-o", "-", "--to", "json", "--quiet"], False, False
     yield ["sample", run, "--trees", "2", "--class", NASTY, "-o", "-"], False, False
+    yield ["report", run, "--test", data, "-o", "page.html"], False, False
+    yield ["report", "--json", run, "--test", data], False, True
+    yield ["report", run, "--test", b"bytes\xff\x9b.trees", "-o", "no" + NASTY + "/such"], False, False
     yield ["evaluate", "--model", "sp", "--states", "1", "-k", "2", "-i", "2", data], False, False
     yield ["evaluate", "--model", "sp", "--states", "1", "-k", "2", "-i", "2", "--json", data], False, True
     yield ["resume", run, "--iterations", "3"], False, False

@@ -32,7 +32,7 @@ SHORT_WRITES = os.path.abspath(sys.argv[2])
 SEED = int(os.environ.get("PHLOEM_TEST_SEED", time.time_ns() % 1000000))
 
 
-GRAMMAR = ["--model", "grammar", "--per-class", "--restarts", "12", "--states", "4", "--iterations", "6"]
+GRAMMAR = ["--model", "grammar", "--per-class", "--restarts", "24", "--states", "4", "--iterations", "6"]
 
 
 def kill_after(words, seconds):

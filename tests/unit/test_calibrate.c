@@ -31,9 +31,10 @@ static void make_opinions(double a[TREES][CLASSES], double b[TREES][CLASSES], in
 
 /* What is made largest, summed up by hand. */
 static double value_of(double a[TREES][CLASSES], double b[TREES][CLASSES], const int32_t *class_of,
-                       const double *weight, double u, double v)
+                       const double *weight, const double doubt[2], double u, double v)
 {
     double sum = -0.5 * ((u - 0.5) * (u - 0.5) + (v - 0.5) * (v - 0.5));
+    sum -= log(1.0 + exp(u * doubt[0] + v * doubt[1])); /* the tree that is imagined */
     for (int t = 0; t < TREES; t++) {
         double all = 0.0;
         for (int c = 0; c < CLASSES; c++) {
@@ -44,18 +45,20 @@ static double value_of(double a[TREES][CLASSES], double b[TREES][CLASSES], const
     return sum;
 }
 
-static void check_blend(double a[TREES][CLASSES], double b[TREES][CLASSES], const int32_t *class_of)
+static void check_blend(double a[TREES][CLASSES], double b[TREES][CLASSES], const int32_t *class_of,
+                        const double doubt[2])
 {
     double weight[TREES], weights[2], room[3 * CLASSES], log_prior[CLASSES] = {0};
     for (int t = 0; t < TREES; t++) {
         weight[t] = 1.0 + t % 3;
     }
-    phl_calibration_data data = {TREES, CLASSES, a[0], class_of, weight, log_prior};
-    phl_calibration_blend(&data, a[0], b[0], weights, room);
-    double found = value_of(a, b, class_of, weight, weights[0], weights[1]), best = -INFINITY;
+    phl_calibration_data data = {TREES, CLASSES, a[0], class_of, weight, log_prior, 0.0};
+    phl_calibration_blend(&data, a[0], b[0], doubt, weights, room);
+    double found = value_of(a, b, class_of, weight, doubt, weights[0], weights[1]),
+           best = -INFINITY;
     for (int i = 0; i <= 200; i++) {
         for (int j = 0; j <= 200; j++) {
-            best = fmax(best, value_of(a, b, class_of, weight, i / 100.0, j / 100.0));
+            best = fmax(best, value_of(a, b, class_of, weight, doubt, i / 100.0, j / 100.0));
         }
     }
     assert_true(weights[0] >= 0.0 && weights[1] >= 0.0);
@@ -73,10 +76,63 @@ static void test_blend(void **state)
             against[t][c] = -a[t][c];
         }
     }
-    check_blend(a, b, class_of);
-    check_blend(b, a, class_of);
-    check_blend(against, b, class_of);
-    check_blend(b, against, class_of);
+    static const double doubts[][2] = {{0.0, 0.0}, {3.0, 0.5}, {20.0, 40.0}};
+    for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++) {
+        check_blend(a, b, class_of, doubts[i]);
+        check_blend(b, a, class_of, doubts[i]);
+        check_blend(against, b, class_of, doubts[i]);
+        check_blend(b, against, class_of, doubts[i]);
+    }
+}
+
+/* Trees that are all right do not make a temperature small; trees repeated count as weights do. */
+static void test_doubt(void **state)
+{
+    (void)state;
+    enum { RIGHT = 40, TIMES = 16 };
+    double score[TIMES * RIGHT][CLASSES], weight[TIMES * RIGHT], room[2 * TIMES * RIGHT], best;
+    double log_prior[CLASSES] = {0};
+    int32_t class_of[TIMES * RIGHT];
+    for (int t = 0; t < TIMES * RIGHT; t++) {
+        int c = t % CLASSES;
+        class_of[t] = c;
+        weight[t] = t < RIGHT ? 1.0 : 0.0;
+        score[t][c] = 0.0;
+        score[t][(c + 1) % CLASSES] = -(t % RIGHT + 1.0) * 2.0; /* 2, 4, ... 80 nats below */
+        score[t][(c + 2) % CLASSES] = -1000.0;
+    }
+    phl_calibration_data data = {TIMES * RIGHT, CLASSES,   score[0], class_of,
+                                 weight,        log_prior, 0.0};
+    assert_true(phl_calibration_fit(&data, &best) == 0.5); /* as low as it goes */
+    data.doubt = phl_calibration_doubt(&data, score[0], room);
+    check_close(data.doubt, 10.0, 0.0); /* four of forty are closer */
+    double temperature = phl_calibration_fit(&data, &best), lowest = INFINITY, searched = 0.0;
+    for (double tried = 0.5; tried < 64.0; tried *= 1.01) {
+        double loss = log(1.0 + exp(data.doubt / tried));
+        for (int t = 0; t < RIGHT; t++) {
+            loss += log(1.0 + exp(-2.0 * (t + 1) / tried) + exp(-1000.0 / tried));
+        }
+        searched = loss < lowest ? tried : searched;
+        lowest = fmin(lowest, loss);
+    }
+    assert_true(searched > 2.0);
+    check_close(log(temperature), log(searched), 0.04);
+    check_close(best, -lowest / (RIGHT + 1), 1e-3);
+    for (int t = 0; t < RIGHT; t++) {
+        weight[t] = TIMES;
+    }
+    double by_weight = phl_calibration_doubt(&data, score[0], room);
+    double weighted = phl_calibration_fit(&data, &best);
+    for (int t = 0; t < TIMES * RIGHT; t++) {
+        class_of[t] = class_of[t % RIGHT];
+        memcpy(score[t], score[t % RIGHT], sizeof score[t]);
+        weight[t] = 1.0;
+    }
+    check_close(phl_calibration_doubt(&data, score[0], room), by_weight, 0.0);
+    check_close(phl_calibration_fit(&data, &best), weighted, 1e-12);
+    data.n = 0;
+    check_close(phl_calibration_doubt(&data, score[0], room), 0.0, 0.0);
+    check_close(phl_calibration_fit(&data, &best), 1.0, 0.0);
 }
 
 /* The prior that was learned expects the classes as often as they are there, but for the one tree
@@ -93,7 +149,7 @@ static void test_prior(void **state)
         weight[t] = 1.0;
         there[class_of[t]] += 1.0;
     }
-    phl_calibration_data data = {TREES, CLASSES, a[0], class_of, weight, log_prior};
+    phl_calibration_data data = {TREES, CLASSES, a[0], class_of, weight, log_prior, 0.0};
     phl_calibration_learn_prior(&data, 2.0, learned, room);
     for (int t = 0; t < TREES; t++) {
         double all = 0.0;
@@ -252,8 +308,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blend), cmocka_unit_test(test_prior), cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_folds), cmocka_unit_test(test_facts), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_blend),   cmocka_unit_test(test_doubt), cmocka_unit_test(test_prior),
+        cmocka_unit_test(test_beside),  cmocka_unit_test(test_folds), cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("calibrate", tests, make_folder, remove_folder);
 }

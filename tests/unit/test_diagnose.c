@@ -202,6 +202,30 @@ static void test_slight(void **state)
     }
 }
 
+/* Chains that have one value in nine of ten draws agree; in eight of ten, or another one, they do
+ * not. */
+static void test_nearly_constant(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        phl_run *run = planted_run();
+        for (uint32_t c = 0; c < CHAINS; c++) {
+            plant_chain(run, c, DRAWS, -100.0, 2);
+        }
+        for (size_t k = 0; k < run->n_trace; k++) {
+            phl_trace_row *row = &run->trace[k];
+            bool late = row->iteration > WARMUP + (i < 2 ? 92 : 80) * DRAWS / 100;
+            row->sum_size = 5u + (row->chain == 1 && late) + (i == 3 && row->chain == 2) +
+                            (i == 1 && row->chain == 0 && row->iteration == WARMUP + 3);
+        }
+        phl_diagnosis d = diagnose(run, false);
+        phl_verdict verdict = d.classes[0].quantities[PHL_SUM_OF_SIZES].verdict;
+        assert_int_equal(verdict, i < 2 ? PHL_SLIGHT : PHL_DISAGREE);
+        assert_int_equal(d.trouble, i >= 2);
+        done(&d, run);
+    }
+}
+
 /* A chain that rises while its draws are kept is named; a stationary one is not. */
 static void test_climbing(void **state)
 {
@@ -555,14 +579,23 @@ static void test_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fine),       cmocka_unit_test(test_other_mode),
-        cmocka_unit_test(test_joint),      cmocka_unit_test(test_slight),
-        cmocka_unit_test(test_climbing),   cmocka_unit_test(test_slots_apart),
-        cmocka_unit_test(test_stuck),      cmocka_unit_test(test_few_chains),
-        cmocka_unit_test(test_few_draws),  cmocka_unit_test(test_unequal_chains),
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_plans),      cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_restarts),   cmocka_unit_test(test_em_trouble),
+        cmocka_unit_test(test_fine),
+        cmocka_unit_test(test_other_mode),
+        cmocka_unit_test(test_joint),
+        cmocka_unit_test(test_slight),
+        cmocka_unit_test(test_nearly_constant),
+        cmocka_unit_test(test_climbing),
+        cmocka_unit_test(test_slots_apart),
+        cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_few_chains),
+        cmocka_unit_test(test_few_draws),
+        cmocka_unit_test(test_unequal_chains),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_em_trouble),
         cmocka_unit_test(test_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,9 @@ static void test_training(void **state)
     refused(phl_resume(in_folder("missing.run"), NULL, &made, NULL));
     refused(phl_merge(NULL, 0, NULL, in_folder("a.run"), &made, NULL));
     refused(phl_run_open(in_folder("missing.run"), &made, NULL));
+    phl_forest *trees = NULL;
+    refused(phl_run_open_trees(in_folder("missing.run"), &trees, NULL));
+    assert_null(trees);
     refused(phl_run_save(run, in_folder("no/such/folder.run"), false, NULL));
 }
 

@@ -297,6 +297,15 @@ static phl_status do_train_gibbs(const struct field *field, number value, phl_er
     return train(&options, field, value, error);
 }
 
+/* Numbers of states are tried until one is clearly worse, or takes more memory than there is. */
+static phl_status do_train_chosen(const struct field *field, number value, phl_error *error)
+{
+    phl_train_options options = train_options(PHL_SP, 2, 1);
+    options.states_auto = true;
+    options.memory_limit = 1 << 20;
+    return train(&options, field, value, error);
+}
+
 static phl_status do_train_file(const struct field *field, number value, phl_error *error)
 {
     phl_train_options options;
@@ -400,6 +409,7 @@ static void test_training(void **state)
         FIELD(phl_train_options, alpha),      FIELD(phl_train_options, alpha0),
         FIELD(phl_train_options, beta),       FIELD(phl_train_options, delta),
         FIELD(phl_train_options, recycle)};
+    static const struct field choice[] = {FIELD(phl_train_options, states_max)};
     static const struct field file[] = {FIELD(phl_file_options, checkpoint_seconds)};
     static const struct field more[] = {
         FIELD(phl_resume_options, threads), FIELD(phl_resume_options, iterations),
@@ -416,6 +426,7 @@ static void test_training(void **state)
     TRY(do_train_gibbs, common);
     TRY(do_train_em, em);
     TRY(do_train_gibbs, gibbs);
+    TRY(do_train_chosen, choice);
     TRY(do_train_file, file);
     TRY(do_resume, more);
 }

@@ -24,26 +24,33 @@ struct setting {
     bool partition;
     double tolerance;
     phl_sampler sampler;
-    bool head, calibrate;
+    bool head, calibrate, choose; /* the number of states */
 };
 
 static const struct setting settings[] = {
-    {"sp", PHL_SP, false, false, false, 9, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"sp", PHL_SP, false, false, false, 9, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false, false},
     {"sp by tolerance", PHL_SP, true, false, false, 40, 2, false, 1e-2, PHL_SAMPLER_BLOCKED, false,
+     false, false},
+    {"td", PHL_TD, true, false, false, 7, 1, false, 0, PHL_SAMPLER_BLOCKED, false, false, false},
+    {"full", PHL_FULL, false, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false,
      false},
-    {"td", PHL_TD, true, false, false, 7, 1, false, 0, PHL_SAMPLER_BLOCKED, false, false},
-    {"full", PHL_FULL, false, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
-    {"tf by EM", PHL_TF, false, false, false, 8, 2, true, 0, PHL_SAMPLER_BLOCKED, false, false},
-    {"tf", PHL_TF, false, false, false, 14, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
-    {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
-    {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false},
+    {"tf by EM", PHL_TF, false, false, false, 8, 2, true, 0, PHL_SAMPLER_BLOCKED, false, false,
+     false},
+    {"tf", PHL_TF, false, false, false, 14, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false, false},
+    {"tf by class", PHL_TF, true, false, true, 10, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false,
+     false},
+    {"soft tf", PHL_TF, false, true, false, 10, 2, false, 0, PHL_SAMPLER_BLOCKED, false, false,
+     false},
     {"tf, partition held", PHL_TF, false, true, true, 10, 1, true, 0, PHL_SAMPLER_BLOCKED, false,
+     false, false},
+    {"sp and a head", PHL_SP, true, false, false, 4, 2, false, 0, PHL_SAMPLER_BLOCKED, true, false,
      false},
-    {"sp and a head", PHL_SP, true, false, false, 4, 2, false, 0, PHL_SAMPLER_BLOCKED, true, false},
-    {"tf, calibrated", PHL_TF, true, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED, false,
-     true},
+    {"tf, calibrated", PHL_TF, true, false, false, 6, 2, false, 0, PHL_SAMPLER_BLOCKED, false, true,
+     false},
     {"the paper's sampler", PHL_TF, true, false, false, 10, 2, false, 0, PHL_SAMPLER_PAPER, false,
-     false},
+     false, false},
+    {"tf, states chosen", PHL_TF, true, false, false, 10, 2, false, 0, PHL_SAMPLER_BLOCKED, false,
+     false, true},
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
@@ -65,6 +72,8 @@ static phl_train_options options_of(const struct setting *setting)
     options.update_concentration = setting->update;
     options.head = setting->head ? PHL_HEAD_LINEAR : PHL_HEAD_NONE;
     options.calibrate = setting->calibrate;
+    options.states_auto = setting->choose;
+    options.states_max = 6;
     options.command_line = "test \"quoted\"";
     options.threads = 1;
     if (setting->partition) {

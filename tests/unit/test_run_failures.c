@@ -14,10 +14,11 @@ struct work {
     phl_forest *forest;
     phl_run *run;
     const char *path;
-    bool sampled, grammar;
-    const char *partition; /* held fixed; NULL: none */
+    bool sampled, grammar, chosen; /* the number of states is */
+    const char *partition;         /* held fixed; NULL: none */
 
     phl_run *made;
+    phl_forest *trees;
     char *text;
     size_t size;
     uint32_t fold[64];
@@ -51,6 +52,8 @@ static phl_status do_train(void *context, phl_error *error)
     options.chains = options.restarts = work->grammar ? 1 : 2;
     options.keep = 1;
     options.per_class = true;
+    options.states_auto = work->chosen;
+    options.states_max = 2;
     return phl_train(work->forest, &options, &work->made, error);
 }
 
@@ -64,6 +67,22 @@ static phl_status do_open(void *context, phl_error *error)
 {
     struct work *work = context;
     return phl_run_open(work->path, &work->made, error);
+}
+
+static phl_status do_open_trees(void *context, phl_error *error)
+{
+    struct work *work = context;
+    return phl_run_open_trees(work->path, &work->trees, error);
+}
+
+static void finish_trees(void *context, char *out, size_t room)
+{
+    struct work *work = context;
+    char fingerprint[33];
+    must(phl_forest_fingerprint(work->trees, true, fingerprint, error));
+    (void)snprintf(out, room, "%s", fingerprint);
+    phl_forest_free(work->trees);
+    work->trees = NULL;
 }
 
 /* Over a file that is there: the old one or the new one. */
@@ -136,6 +155,9 @@ static void test_training(void **state)
     work.sampled = true;
     failing_allocations(&(failing_work){"train by Gibbs", do_train, finish_run, &work, false});
     work.sampled = false;
+    work.chosen = true;
+    failing_allocations(&(failing_work){"choose states", do_train, finish_run, &work, false});
+    work.chosen = false;
     work.partition = "[{\"slot\":1,\"blocks\":[0,1,0]}]";
     failing_allocations(&(failing_work){"train by partition", do_train, finish_run, &work, false});
     open_again(&work);
@@ -173,6 +195,37 @@ static void test_files(void **state)
     }
 }
 
+static void test_trees(void **state)
+{
+    (void)state;
+    struct work work = {.forest = symm_forest(SEED, 2), .path = in_folder("trees.run")};
+    phl_train_options options;
+    char before[33], after[33];
+    phl_train_options_init(&options);
+    options.kind = PHL_SP;
+    options.states = 2;
+    options.iterations = 2;
+    must(phl_train_file(work.forest, &options, NULL, work.path, &work.made, error));
+    phl_run_free(work.made);
+    must(phl_forest_fingerprint(work.forest, true, before, error));
+    must(do_open_trees(&work, error));
+    finish_trees(&work, after, sizeof after);
+    assert_string_equal(before, after);
+    for (int sqlite = 0; sqlite < 2; sqlite++) {
+        failing_allocations(
+            &(failing_work){"open the trees", do_open_trees, finish_trees, &work, sqlite});
+    }
+    /* A run that does not hold its trees. */
+    phl_file_options file;
+    phl_file_options_init(&file);
+    file.no_embed = file.replace = true;
+    must(phl_train_file(work.forest, &options, &file, work.path, &work.made, error));
+    phl_run_free(work.made);
+    must(do_open_trees(&work, error));
+    assert_null(work.trees);
+    phl_forest_free(work.forest);
+}
+
 static void test_folds(void **state)
 {
     (void)state;
@@ -189,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_training, start_empty),
         cmocka_unit_test_setup(test_files, start_empty),
+        cmocka_unit_test_setup(test_trees, start_empty),
         cmocka_unit_test_setup(test_folds, start_empty),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
