@@ -89,6 +89,9 @@ static void print_run(const char *path, const phl_run *run)
         terminal_fact(grammar ? "annotations" : "states",
                       number_grouped(phl_run_states(run), number));
     }
+    if (run_states_tried(run, text, sizeof text)) {
+        terminal_fact("states tried", text);
+    }
     if (grammar && phl_run_meta(run, "form")) {
         terminal_fact("starts used", phl_run_meta(run, "form"));
     }

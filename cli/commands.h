@@ -19,6 +19,8 @@ extern const cli_command command_label;
 extern const cli_command command_sample;
 extern const cli_command command_classify;
 extern const cli_command command_evaluate;
+extern const cli_command command_report;
+extern const cli_command command_export;
 extern const cli_command command_reproduce;
 
 #endif

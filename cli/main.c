@@ -29,6 +29,8 @@ const cli_command *const program_commands[] = {&command_convert,
                                                &command_sample,
                                                &command_classify,
                                                &command_evaluate,
+                                               &command_report,
+                                               &command_export,
                                                &command_reproduce,
                                                NULL};
 

@@ -101,6 +101,10 @@ static int check_inputs(const output *out)
         if (o->type == OPTION_PATH && parsed->values[i].text) {
             code = check_input(out, parsed->values[i].text, "an input file");
         }
+        for (size_t k = 0; o->type == OPTION_PATHS && k < parsed->values[i].n_items; k++) {
+            code = code == EXIT_OK ? check_input(out, parsed->values[i].items[k], "an input file")
+                                   : code;
+        }
     }
     return code;
 }

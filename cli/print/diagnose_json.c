@@ -125,20 +125,24 @@ static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, 
     json_out_close(json, '}');
 }
 
-void diagnose_json(const phl_diagnosis *diagnosis)
+void diagnose_json_write(json_writer *json, const phl_diagnosis *diagnosis)
 {
     bool gibbs = diagnosis->learner == PHL_LEARNER_GIBBS;
+    json_out_open(json, '{', false);
+    json_out_text(json, "learner", gibbs ? "gibbs" : "em");
+    json_out_truth(json, "trouble", diagnosis->trouble);
+    json_summary(json, diagnosis->summary);
+    json_out_array(json, "classes", false);
+    for (size_t i = 0; i < diagnosis->n_classes; i++) {
+        json_class(json, &diagnosis->classes[i], gibbs);
+    }
+    json_out_close(json, ']');
+    json_out_close(json, '}');
+}
+
+void diagnose_json(const phl_diagnosis *diagnosis)
+{
     json_writer json;
     json_out_begin(&json, stdout);
-    json_out_open(&json, '{', false);
-    json_out_text(&json, "learner", gibbs ? "gibbs" : "em");
-    json_out_truth(&json, "trouble", diagnosis->trouble);
-    json_summary(&json, diagnosis->summary);
-    json_out_key(&json, "classes");
-    json_out_open(&json, '[', false);
-    for (size_t i = 0; i < diagnosis->n_classes; i++) {
-        json_class(&json, &diagnosis->classes[i], gibbs);
-    }
-    json_out_close(&json, ']');
-    json_out_close(&json, '}');
+    diagnose_json_write(&json, diagnosis);
 }

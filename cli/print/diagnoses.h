@@ -2,11 +2,13 @@
 #ifndef PHLOEM_CLI_DIAGNOSES_H
 #define PHLOEM_CLI_DIAGNOSES_H
 
-#include "phloem.h"
+#include "print/terminal.h"
 
 /* On standard output: figures of one class in full or of several in a table, then what they mean.
  */
 void diagnose_report(const phl_diagnosis *diagnosis, const phl_run *run, size_t first_class);
 void diagnose_json(const phl_diagnosis *diagnosis);
+/* The same as a value of something larger. */
+void diagnose_json_write(json_writer *json, const phl_diagnosis *diagnosis);
 
 #endif

@@ -257,40 +257,45 @@ void evaluation_confusion_json(json_writer *json, const phl_evaluation *e,
     json_out_close(json, '}');
 }
 
+void evaluation_json_write(json_writer *json, const phl_evaluation *e)
+{
+    json_out_open(json, '{', false);
+    json_out_count(json, "n", e->n);
+    json_out_number(json, "accuracy", e->best->accuracy);
+    if (e->drawn) {
+        json_out_number(json, "accuracy_drawn", e->drawn->accuracy);
+    }
+    json_out_number(json, "entropy_bits", e->best->entropy_bits);
+    json_out_number(json, "predictive_entropy_bits", e->predictive_entropy_bits);
+    json_out_number(json, "log_loss", e->log_loss);
+    json_out_number(json, "accuracy_low", e->accuracy_low);
+    json_out_number(json, "accuracy_high", e->accuracy_high);
+    json_out_number(json, "largest_share", e->largest_share);
+    json_out_number(json, "balanced_accuracy", e->balanced_accuracy);
+    json_out_number(json, "calibration_error", e->calibration_error);
+    evaluation_confusion_json(json, e, e->best, NULL);
+    json_out_key(json, "per_label");
+    json_out_open(json, '[', false);
+    for (size_t i = 0; i < e->n_names; i++) {
+        double precision, f1;
+        const phl_name_measure *m = &e->best->measures[i];
+        json_out_open(json, '{', true);
+        json_out_text(json, "label", e->names[i]);
+        json_out_count(json, "n", m->n);
+        json_out_number(json, "accuracy", m->accuracy);
+        precision_of(e, i, &precision, &f1);
+        json_out_number(json, "precision", precision);
+        json_out_number(json, "f1", f1);
+        json_out_number(json, "entropy_bits", m->entropy_bits);
+        json_out_close(json, '}');
+    }
+    json_out_close(json, ']');
+    json_out_close(json, '}');
+}
+
 void evaluation_json(const phl_evaluation *e)
 {
     json_writer json;
     json_out_begin(&json, stdout);
-    json_out_open(&json, '{', false);
-    json_out_count(&json, "n", e->n);
-    json_out_number(&json, "accuracy", e->best->accuracy);
-    if (e->drawn) {
-        json_out_number(&json, "accuracy_drawn", e->drawn->accuracy);
-    }
-    json_out_number(&json, "entropy_bits", e->best->entropy_bits);
-    json_out_number(&json, "predictive_entropy_bits", e->predictive_entropy_bits);
-    json_out_number(&json, "log_loss", e->log_loss);
-    json_out_number(&json, "accuracy_low", e->accuracy_low);
-    json_out_number(&json, "accuracy_high", e->accuracy_high);
-    json_out_number(&json, "largest_share", e->largest_share);
-    json_out_number(&json, "balanced_accuracy", e->balanced_accuracy);
-    json_out_number(&json, "calibration_error", e->calibration_error);
-    evaluation_confusion_json(&json, e, e->best, NULL);
-    json_out_key(&json, "per_label");
-    json_out_open(&json, '[', false);
-    for (size_t i = 0; i < e->n_names; i++) {
-        double precision, f1;
-        const phl_name_measure *m = &e->best->measures[i];
-        json_out_open(&json, '{', true);
-        json_out_text(&json, "label", e->names[i]);
-        json_out_count(&json, "n", m->n);
-        json_out_number(&json, "accuracy", m->accuracy);
-        precision_of(e, i, &precision, &f1);
-        json_out_number(&json, "precision", precision);
-        json_out_number(&json, "f1", f1);
-        json_out_number(&json, "entropy_bits", m->entropy_bits);
-        json_out_close(&json, '}');
-    }
-    json_out_close(&json, ']');
-    json_out_close(&json, '}');
+    evaluation_json_write(&json, e);
 }

@@ -19,6 +19,8 @@ void evaluation_print(const phl_evaluation *evaluation, const evaluation_words *
 const char *evaluation_name(const phl_evaluation *evaluation, size_t name);
 /* One object, as documented for classify and label. */
 void evaluation_json(const phl_evaluation *evaluation);
+/* The same as a value of something larger. */
+void evaluation_json_write(json_writer *json, const phl_evaluation *evaluation);
 
 /* A confusion matrix of an evaluation, as a member of an object: names as the evaluation has them
  * or, with `order` [n_names], in that order. */

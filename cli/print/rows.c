@@ -164,7 +164,7 @@ int rows_file_open(rows_file *result, const char *path)
     phl_error error;
     *result = (rows_file){.path = path};
     if (ends_in(path, ".gz") || ends_in(path, ".zst")) {
-        terminal_message("%s: predictions are written as plain text; choose another name", path);
+        terminal_message("%s: written as plain text, not compressed; choose another name", path);
         return EXIT_USAGE;
     }
     if (strcmp(path, "-") == 0) {

@@ -25,6 +25,10 @@ int show_model_sizes(const phl_run *run, const phl_model *model);
 void show_model_partition(const shown_draw *shown);
 void show_model_states(const shown_draw *shown);
 
+/* A block of an active slot, as the states in it: "{0 3 empty}". */
+void show_model_block(const shown_draw *shown, const phl_tensor *axis, size_t block, char *text,
+                      size_t size);
+
 /* A draw of a grammar: the `top` most frequent labels and what their annotations stand for. */
 void show_grammar(const phl_run *run, const phl_draw *draw, size_t top);
 
@@ -41,6 +45,8 @@ typedef struct weighted {
     double weight;
 } weighted;
 void shown_sort(weighted *items, size_t n);
+/* All slots, those that matter most first (show_model.c); to be freed. */
+weighted *show_model_rank_slots(const shown_draw *shown);
 
 /* Blocks of an active slot. */
 size_t shown_axis_size(const shown_draw *shown, size_t axis);
@@ -58,5 +64,11 @@ double shown_slot_information(const shown_draw *shown, size_t slot);
 /* The linear head of a run: what was chosen, and the `top` features that speak most for the classes
  * first .. last - 1 (show_head.c). */
 phl_status show_head(const phl_run *run, size_t first, size_t last, size_t top, phl_error *error);
+/* The features that speak most for a class, against the mean of all classes, heaviest first: at
+ * most `room`; how many there are. */
+size_t show_head_heaviest(const phl_head *head, size_t n_classes, size_t class_index,
+                          weighted *heaviest, size_t room);
+/* "S+B+BG" */
+char *show_head_groups(unsigned groups, char *text, size_t size);
 
 #endif

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* "S+B+BG" */
-static char *group_names(unsigned groups, char *text, size_t size)
+char *show_head_groups(unsigned groups, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -37,9 +36,9 @@ static void print_choices(const phl_head_summary *summary)
         snprintf(accuracy, sizeof accuracy, "%.2f", 100 * choice->accuracy);
         snprintf(temperature, sizeof temperature, "%g", choice->temperature);
         snprintf(tempered, sizeof tempered, "%.4f", choice->tempered_log_loss);
-        table_row(&table, (const char *const[]){group_names(choice->groups, groups, sizeof groups),
-                                                c, loss, accuracy, temperature, tempered,
-                                                i == summary->chosen ? "*" : ""});
+        table_row(&table, (const char *const[]){
+                              show_head_groups(choice->groups, groups, sizeof groups), c, loss,
+                              accuracy, temperature, tempered, i == summary->chosen ? "*" : ""});
     }
     table_end(&table, stdout, 2);
 }
@@ -71,18 +70,25 @@ static size_t take(weighted *top, size_t used, size_t room, weighted new)
     return used < room ? used + 1 : room;
 }
 
+size_t show_head_heaviest(const phl_head *head, size_t n_classes, size_t class_index,
+                          weighted *heaviest, size_t room)
+{
+    size_t used = 0, n = phl_features_count(phl_head_features(head));
+    for (size_t f = 0; f < n; f++) {
+        double weight = net_weight(phl_head_weights(head, f), n_classes, class_index);
+        if (weight > 0) {
+            used = take(heaviest, used, room, (weighted){.number = f, .weight = weight});
+        }
+    }
+    return used;
+}
+
 static phl_status print_class(const phl_head *head, size_t n_classes, size_t class_index,
                               weighted *top, size_t room, phl_error *error)
 {
     const phl_features *features = phl_head_features(head);
-    size_t used = 0, n = phl_features_count(features);
+    size_t used = show_head_heaviest(head, n_classes, class_index, top, room);
     phl_status status = PHL_OK;
-    for (size_t f = 0; f < n; f++) {
-        double weight = net_weight(phl_head_weights(head, f), n_classes, class_index);
-        if (weight > 0) {
-            used = take(top, used, room, (weighted){.number = f, .weight = weight});
-        }
-    }
     for (size_t i = 0; status == PHL_OK && i < used; i++) {
         char *text = NULL, shown[400];
         status = phl_features_text(features, top[i].number, &text, error);
@@ -106,7 +112,7 @@ phl_status show_head(const phl_run *run, size_t first, size_t last, size_t top, 
     phl_head_summarise(head, &summary);
     number_of(summary.n_features, "feature", "features", features, sizeof features);
     printf("\nlinear head: %s (%s) of %s distinct trees, C = %g, temperature %g\n", features,
-           group_names(summary.groups, groups, sizeof groups),
+           show_head_groups(summary.groups, groups, sizeof groups),
            number_grouped(summary.distinct_trees, distinct), summary.c, summary.temperature);
     printf("  log-loss of the training trees %.4f nats, duality gap %.1g after %llu passes\n",
            summary.log_loss, summary.gap, (unsigned long long)summary.passes);

@@ -31,7 +31,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* All slots with what they weigh, heaviest first; to be freed. */
-static weighted *rank_slots(const shown_draw *shown)
+weighted *show_model_rank_slots(const shown_draw *shown)
 {
     weighted *slots = terminal_allocate(shown->slots, sizeof *slots);
     for (size_t l = 0; l < shown->slots; l++) {
@@ -44,7 +44,7 @@ static weighted *rank_slots(const shown_draw *shown)
 void show_model_slots(const shown_draw *shown)
 {
     size_t n = shown->slots < SLOTS_SHOWN ? shown->slots : SLOTS_SHOWN;
-    weighted *slots = rank_slots(shown);
+    weighted *slots = show_model_rank_slots(shown);
     char cells[5][NUMBER_SIZE];
     text_table table;
     qsort(slots, n, sizeof *slots, compare_numbers);
@@ -75,8 +75,8 @@ void show_model_slots(const shown_draw *shown)
 /* ---- partitions ---- */
 
 /* "{0 1 empty}" of the values in a block; "0" of a single one. */
-static void describe_block(const shown_draw *shown, const phl_tensor *axis, size_t block,
-                           char *text, size_t size)
+void show_model_block(const shown_draw *shown, const phl_tensor *axis, size_t block, char *text,
+                      size_t size)
 {
     size_t n = 0, used;
     for (size_t q = 0; q <= shown->states; q++) {
@@ -181,7 +181,7 @@ void show_model_partition(const shown_draw *shown)
         const phl_tensor *axis = &shown->axes[m];
         printf("    slot %u:", (unsigned)axis->slot);
         for (size_t z = 0; z < shown_axis_size(shown, m); z++) {
-            describe_block(shown, axis, z, text, sizeof text);
+            show_model_block(shown, axis, z, text, sizeof text);
             printf(" %s", text);
         }
         printf("%s\n", axis->dtype == PHL_FLOAT64 ? " (soft: likeliest blocks)" : "");
@@ -271,7 +271,8 @@ static void print_transitions(const shown_draw *shown, size_t state)
     const phl_tensor *transition = &shown->transition;
     bool up = is_switching(shown);
     size_t values = up ? shown->states + 1 : shown->states;
-    weighted *slots = rank_slots(shown), *items = terminal_allocate(values, sizeof *items);
+    weighted *slots = show_model_rank_slots(shown),
+             *items = terminal_allocate(values, sizeof *items);
     const char *first = up ? "after" : "children";
     for (size_t i = 0; i < shown->slots && i < CONFIGURATIONS; i++) {
         size_t l = slots[i].number - 1;
@@ -318,7 +319,7 @@ static void print_configurations(const shown_draw *shown, size_t state)
         for (size_t m = 0; m < shown->n_axes; m++) {
             stride /= shown_axis_size(shown, m);
             size_t z = rows[i].number / stride % shown_axis_size(shown, m);
-            describe_block(shown, &shown->axes[m], z, block, sizeof block);
+            show_model_block(shown, &shown->axes[m], z, block, sizeof block);
             printf("%s slot %u: %s", m ? "," : " with", (unsigned)shown->axes[m].slot, block);
         }
         putchar('\n');

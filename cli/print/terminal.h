@@ -91,8 +91,11 @@ typedef struct json_writer {
     size_t depth, inline_depth; /* inline_depth: depth of the outermost inline container, or 0 */
     bool first;                 /* nothing yet in the innermost container */
     bool after_key;
+    bool compact; /* no blanks and line ends; <, > and & are escaped, for a page of HTML */
 } json_writer;
 void json_out_begin(json_writer *json, FILE *file);
+/* As the member `compact` says. */
+void json_out_begin_compact(json_writer *json, FILE *file);
 void json_out_open(json_writer *json, char bracket, bool on_one_line); /* '{' or '[' */
 void json_out_close(json_writer *json, char bracket);                  /* '}' or ']' */
 void json_out_key(json_writer *json, const char *key);
@@ -100,11 +103,16 @@ void json_out_string(json_writer *json, const char *text); /* NULL: null */
 void json_out_raw(json_writer *json, const char *text);    /* a value that is JSON already */
 void json_out_integer(json_writer *json, uint64_t number);
 void json_out_real(json_writer *json, double number); /* not finite: null */
+/* The same with so many significant digits. */
+void json_out_rounded(json_writer *json, double number, int digits);
 /* A key and its value. */
 void json_out_text(json_writer *json, const char *key, const char *text);
 void json_out_count(json_writer *json, const char *key, uint64_t number);
 void json_out_number(json_writer *json, const char *key, double number);
 void json_out_truth(json_writer *json, const char *key, bool truth);
+/* A key, and an opening bracket. */
+void json_out_object(json_writer *json, const char *key, bool on_one_line);
+void json_out_array(json_writer *json, const char *key, bool on_one_line);
 /* The mean and standard deviation of some figure. */
 void json_out_spread(json_writer *json, const char *key, double mean, double sd);
 

@@ -1,32 +1,14 @@
 /* reproduce_files.c - the folders and the trees of an experiment; see reproduce.h. */
+#include "folders.h"
 #include "print/terminal.h"
 #include "reproduce/reproduce.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Trees of each class that are generated: as many as the paper has. */
 enum { TRAIN_TREES = 200, TEST_TREES = 60 };
 
 /* ---- folders ---- */
-
-static int folder_make(const char *path)
-{
-    struct stat known;
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-        terminal_message("cannot make the folder %s: %s", path, strerror(errno));
-        return EXIT_SYSTEM;
-    }
-    errno = ENOTDIR;
-    if (stat(path, &known) != 0 || !S_ISDIR(known.st_mode) || access(path, W_OK | X_OK) != 0) {
-        terminal_message("cannot write into the folder %s: %s", path, strerror(errno));
-        return EXIT_SYSTEM;
-    }
-    return EXIT_OK;
-}
 
 static int folder_make_below(const char *folder, const char *name)
 {
