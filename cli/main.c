@@ -4,6 +4,7 @@
  * commands.h, give it a row below and its name a place in cli/meson.build.  Help, man page and
  * completion follow.
  */
+#include "args/completion.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "outputs.h"
@@ -180,11 +181,10 @@ static int run_program(int n_words, char *const *words)
         return print_version();
     }
     if (strcmp(word, "--completion") == 0) {
-        if (n_words != 2 || strcmp(words[1], "bash") != 0) {
-            return usage_error(NULL, "option --completion: found '%s', expected bash",
-                               n_words > 1 ? words[1] : "nothing");
+        if (n_words != 2 || !completion_print(words[1])) {
+            return usage_error(NULL, "option --completion: found '%s', expected %s",
+                               n_words > 1 ? words[1] : "nothing", completion_shells);
         }
-        completion_bash();
         return EXIT_OK;
     }
     if (word[0] == '-') {

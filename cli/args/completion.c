@@ -1,15 +1,70 @@
-/* completion.c - bash completion, from the option tables: phloem --completion bash.
- *
- * The script needs nothing but bash.  It knows the commands, their options, and for each option
- * whether its value is one of some words, a file, or free.
- */
-#include "args/options.h"
-#include "print/terminal.h"
+/* completion.c - what the completion scripts share; see completion.h. */
+#include "args/completion.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Calls visit for every command that can be run, subcommands in place of their parent. */
-static void for_each_command(void (*visit)(const cli_command *))
+const char completion_shells[] = "bash, zsh or fish";
+
+bool completion_print(const char *shell)
+{
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } shells[] = {{"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(shell, shells[i].name) == 0) {
+            shells[i].print();
+            return true;
+        }
+    }
+    return false;
+}
+
+completion_value completion_kind(const cli_option *option)
+{
+    switch (option->type) {
+    case OPTION_CHOICE:
+    case OPTION_SEED:
+        return COMPLETION_WORDS;
+    case OPTION_PATH:
+    case OPTION_PATHS:
+    case OPTION_OUTPUT:
+        return COMPLETION_FILES;
+    default:
+        return option->word ? COMPLETION_WORDS : COMPLETION_FREE;
+    }
+}
+
+void completion_words(const cli_option *option)
+{
+    if (option->type == OPTION_CHOICE) {
+        completion_choices(option->choices);
+    } else {
+        printf("%s", option->type == OPTION_SEED ? "random" : option->word);
+    }
+}
+
+void completion_choices(const char *choices)
+{
+    for (; *choices; choices++) {
+        putchar(*choices == '|' ? ' ' : *choices);
+    }
+}
+
+void completion_phrase(const char *help)
+{
+    for (const char *at = help; *at && !strchr(":;([", *at); at++) {
+        if (*at == '.' && (at[1] == ' ' || !at[1])) {
+            break; /* one inside a word does not end the phrase */
+        }
+        if (!strchr("'\"\\$`]", *at)) {
+            putchar(*at);
+        }
+    }
+}
+
+void completion_each_command(void (*visit)(const cli_command *))
 {
     for (size_t i = 0; program_commands[i]; i++) {
         const cli_command *c = program_commands[i];
@@ -20,138 +75,4 @@ static void for_each_command(void (*visit)(const cli_command *))
             visit(c->subcommands[k]);
         }
     }
-}
-
-static void put_words(const cli_command *const *table)
-{
-    for (size_t i = 0; table[i]; i++) {
-        printf("%s%s", i ? " " : "", command_word(table[i]));
-    }
-}
-
-/* "a b c" of "a|b|c". */
-static void put_choices(const char *choices)
-{
-    for (; *choices; choices++) {
-        putchar(*choices == '|' ? ' ' : *choices);
-    }
-}
-
-/* "convert:--from|convert:-f)" and what its value completes to. */
-static void put_option_values(const cli_command *c)
-{
-    const cli_option *o;
-    for (size_t i = 0; (o = command_option(c, i)); i++) {
-        if (o->type == OPTION_FLAG) {
-            continue;
-        }
-        printf("    '%s:--%s'", c->name, o->name);
-        if (o->letter) {
-            printf(" | '%s:-%c'", c->name, o->letter);
-        }
-        printf(") ");
-        if (o->type == OPTION_CHOICE) {
-            printf("values='");
-            put_choices(o->choices);
-            printf("' ;;\n");
-        } else if (o->type == OPTION_PATH || o->type == OPTION_PATHS || o->type == OPTION_OUTPUT) {
-            printf("kind=files ;;\n");
-        } else if (o->type == OPTION_SEED) {
-            printf("values=random ;;\n");
-        } else {
-            printf("kind=free ;;\n");
-        }
-    }
-}
-
-static void put_option_names(const cli_command *c)
-{
-    const cli_option *o;
-    printf("    '%s') options='", c->name);
-    for (size_t i = 0; (o = command_option(c, i)); i++) {
-        printf("%s--%s%s", i ? " " : "", o->name, o->type == OPTION_FLAG ? "" : "=");
-    }
-    printf("' operands=");
-    if (c->operand_choices) {
-        putchar('\'');
-        put_choices(c->operand_choices);
-        printf("' ;;\n");
-    } else {
-        printf("%s ;;\n", c->operands ? "files" : "none");
-    }
-}
-
-static void put_subcommands(void)
-{
-    for (size_t i = 0; program_commands[i]; i++) {
-        if (!program_commands[i]->subcommands) {
-            continue;
-        }
-        printf("    '%s')\n        if [[ $second ]]; then\n            command+=\" $second\"\n"
-               "        else\n            mapfile -t COMPREPLY < <(compgen -W '",
-               program_commands[i]->name);
-        put_words(program_commands[i]->subcommands);
-        printf(" --help' -- \"$current\")\n            return\n        fi\n        ;;\n");
-    }
-}
-
-void completion_bash(void)
-{
-    printf(
-        "# bash completion of phloem %s; written by phloem --completion bash\n"
-        "_phloem() {\n"
-        "    local current previous command='' second='' options='' operands='' values='' kind=''\n"
-        "    local word i\n"
-        "    COMPREPLY=()\n"
-        "    current=${COMP_WORDS[COMP_CWORD]}\n"
-        "    previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
-        "    # --name=value comes as three words where = is a word break\n"
-        "    if [[ $current == = ]]; then\n"
-        "        current=''\n"
-        "    elif [[ $previous == = ]]; then\n"
-        "        previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
-        "    fi\n"
-        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-        "        word=${COMP_WORDS[i]}\n"
-        "        [[ $word == -* ]] && continue\n"
-        "        if [[ ! $command ]]; then\n"
-        "            command=$word\n"
-        "        elif [[ ! $second ]]; then\n"
-        "            second=$word\n"
-        "        fi\n"
-        "    done\n",
-        phl_version());
-    printf("    if [[ $command == help && ! $second ]]; then\n"
-           "        mapfile -t COMPREPLY < <(compgen -W '");
-    put_words(program_commands);
-    printf("' -- \"$current\")\n"
-           "        return\n"
-           "    elif [[ ! $command ]]; then\n"
-           "        mapfile -t COMPREPLY < <(compgen -W '");
-    put_words(program_commands);
-    printf(" help --help --version --completion' -- \"$current\")\n"
-           "        return\n"
-           "    fi\n"
-           "    case $command in\n");
-    put_subcommands();
-    printf("    esac\n    case $command in\n");
-    for_each_command(put_option_names);
-    printf("    *) return ;;\n    esac\n    case \"$command:$previous\" in\n");
-    for_each_command(put_option_values);
-    printf("    esac\n"
-           "    if [[ $values ]]; then\n"
-           "        mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$current\")\n"
-           "    elif [[ $kind == free ]]; then\n"
-           "        return\n"
-           "    elif [[ ! $kind && $current == -* ]]; then\n"
-           "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
-           "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
-           "    elif [[ $kind == files || $operands == files ]]; then\n"
-           "        compopt -o filenames 2>/dev/null\n"
-           "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-           "    elif [[ $operands != none ]]; then\n"
-           "        mapfile -t COMPREPLY < <(compgen -W \"$operands\" -- \"$current\")\n"
-           "    fi\n"
-           "}\n"
-           "complete -F _phloem phloem\n");
 }

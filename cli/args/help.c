@@ -145,7 +145,7 @@ void help_program(void)
     printf("\nOther:\n"
            "  --help, help COMMAND  this help, or that of a command (also: COMMAND --help)\n"
            "  --version             print the version\n"
-           "  --completion bash     print a completion script; to try it:\n"
+           "  --completion SHELL    print a completion script for bash, zsh or fish; to try it:\n"
            "                        source <(phloem --completion bash)\n");
     print_examples(program_examples);
     printf("\nExit codes:\n  ");

@@ -250,7 +250,8 @@ void manual_program(void)
            ".SH OPTIONS\n"
            ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nprint an overview\n"
            ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nprint the version\n"
-           ".TP\n\\fB\\-\\-completion\\fR bash\nprint a completion script for bash\n"
+           ".TP\n\\fB\\-\\-completion\\fR \\fISHELL\\fR\nprint a completion script for bash, zsh "
+           "or fish\n"
            ".SH EXAMPLES\n");
     put_examples(program_examples);
     put_exit_codes();

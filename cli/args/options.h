@@ -2,7 +2,7 @@
  *
  * A command is described once, as constant data: what it does, its operands, its options in groups,
  * its examples.  That description drives parsing (arguments_parse.c, options.c), --help (help.c),
- * the man pages (manual.c) and bash completion (completion.c).
+ * the man pages (manual.c) and completion for shells (completion.h).
  */
 #ifndef PHLOEM_CLI_OPTIONS_H
 #define PHLOEM_CLI_OPTIONS_H
@@ -208,14 +208,13 @@ int usage_report(const cli_command *command, const phl_error *error);
 /* The candidate a mistyped word was probably meant to be; NULL when none is near. */
 const char *suggest(const char *word, const char *const *candidates, size_t n);
 
-/* ---- texts (help.c, manual.c, completion.c) ---- */
+/* ---- texts (help.c, manual.c) ---- */
 
 void help_overview(void); /* phloem alone: on standard error */
 void help_program(void);  /* phloem --help */
 void help_command(const cli_command *command);
 void manual_program(void); /* roff, on standard output */
 void manual_command(const cli_command *command);
-void completion_bash(void);
 
 extern const example program_examples[];
 extern const char *const program_about;
