@@ -12,7 +12,7 @@ PLACES := -Dprefix=$(PREFIX) -Dlibdir=lib
 # $(call configure,FOLDER,OPTIONS): a meson build folder, made once.
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2)
 
-.PHONY: all help demo test test-long bench bench-compare lint install dist clean
+.PHONY: all help demo test test-long bench bench-compare lint install dist deb clean
 all:
 	@tools/setup build
 	@$(call configure,$(BUILD),$(PLACES))
@@ -28,6 +28,7 @@ help:
 	@echo "make lint       formatting, warnings, layers and house rules"
 	@echo "make install    into PREFIX ($(PREFIX)); DESTDIR is honoured"
 	@echo "make dist       phloem-VERSION.tar.gz of the last commit"
+	@echo "make deb        Debian packages of the last commit, in packages/"
 	@echo "make clean      remove the build folders and demo/"
 	@echo "BUILD=folder chooses another build folder."
 
@@ -91,7 +92,12 @@ dist:
 	git archive --format=tar --prefix=phloem-$$version/ HEAD | gzip -9n > phloem-$$version.tar.gz && \
 	echo "phloem-$$version.tar.gz"
 
+# Debian packages of the last commit, in packages/, looked over by lintian.
+deb:
+	@tools/setup packages
+	@tools/deb packages
+
 clean:
-	rm -rf $(BUILD) $(SANITIZED) $(BUILD)-gcc $(BUILD)-clang $(BUILD)-fuzz $(COVERED) $(THREADS) demo
+	rm -rf $(BUILD) $(SANITIZED) $(BUILD)-gcc $(BUILD)-clang $(BUILD)-fuzz $(COVERED) $(THREADS) demo packages
 
 comma := ,
