@@ -1,10 +1,12 @@
 // convergence.js - how training went: traces, rank plots, R-hat and ESS, modes, starts.
-import { el, name, number, percent, visible, chooser, brief } from "./dom.js";
+import { el, svg, name, number, percent, visible, chooser, brief, sentence } from "./dom.js";
 import { picture } from "./picture.js";
 import { table } from "./table.js";
 import { chart, Plot, COLOURS, DASHES } from "./charts.js";
 
 const NAMES = { log_joint: "log-joint", log_likelihood: "log-likelihood", active: "active slots", sum_size: "sum of sizes" };
+const LINE = 14; // pixels from name to name
+const NAMED = 12; // lines that have their names beside them
 const className = (c) => (c.class === null ? "all trees" : c.class);
 
 function rowsOf(chain, key) {
@@ -13,8 +15,23 @@ function rowsOf(chain, key) {
     .filter((d) => d.low !== null);
 }
 
+/** Names of lines at their ends, pushed apart where they would overlap, each with a piece of its line. */
+function nameLines(drawing, ends, [low, high], margins, word) {
+  const { height, width } = drawing.viewBox.baseVal;
+  const down = height - margins.top - margins.bottom;
+  const places = ends.map((end, i) => ({ ...end, i, y: margins.top + down * (1 - (Math.min(high, Math.max(low, end.at)) - low) / (high - low)) }))
+    .sort((a, b) => a.y - b.y);
+  places.forEach((place, k) => { if (k) place.y = Math.max(place.y, places[k - 1].y + LINE); });
+  const over = places[places.length - 1].y - (margins.top + down);
+  for (let k = places.length - 1, most = margins.top + down; over > 0 && k >= 0; k--, most -= LINE) places[k].y = Math.min(places[k].y, most);
+  const x = width - margins.right + 4;
+  drawing.append(svg("g", {}, places.map((place) => [
+    svg("line", { x1: x, x2: x + 18, y1: place.y, y2: place.y, stroke: COLOURS[place.i % 6], "stroke-dasharray": DASHES[place.i % 6], "stroke-width": 1.6 }),
+    svg("text", { x: x + 22, y: place.y, dy: "0.35em", fill: "currentColor" }, `${word} ${place.chain}`)])));
+}
+
 /** All chains over the iterations, the warm-up shaded. */
-function trace(c, key, words, most) {
+function trace(c, key, words, half) {
   const lines = c.chains.map((chain) => rowsOf(chain, key)).filter((rows) => rows.length);
   if (!lines.length || lines.every((rows) => rows.length < 2)) return null;
   const settled = lines.flat().filter((d) => d.iteration >= Math.max(1, c.warmup / 4));
@@ -26,25 +43,31 @@ function trace(c, key, words, most) {
   const shade = c.warmup > 0 ? [
     Plot.rect([{ x1: 0, x2: c.warmup }], { x1: "x1", x2: "x2", y1: low - space, y2: high + space, fill: "currentColor", fillOpacity: 0.07 }),
     Plot.text([{ x: 0 }], { x: "x", y: high + space, text: () => "warm-up", frameAnchor: "top", textAnchor: "start", dx: 6, dy: 10, fillOpacity: 0.75 })] : [];
+  const few = high - low < 12 && lines.flat().every((d) => Number.isInteger(d.high));
+  const margins = { top: 26, right: lines.length <= NAMED ? 80 : 20, bottom: 42 };
+  const drawing = chart({ height: half ? 210 : 270, half, marginTop: margins.top, marginRight: margins.right, marginBottom: margins.bottom, marginLeft: 66, x: { label: "iteration →" },
+    y: { label: `↑ ${NAMES[key]}`, domain: [low - space, high + space], clamp: true, grid: true, ...(Math.abs(high) >= 10000 ? { tickFormat: "~s" } : {}), ...(few ? { ticks: Array.from({ length: high - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i), tickFormat: "d" } : {}) },
+    marks: [...shade,
+      ...lines.map((rows, i) => thinned
+        ? Plot.areaY(rows, { x: "iteration", y1: "low", y2: "high", fill: COLOURS[i % 6], fillOpacity: 0.35, stroke: COLOURS[i % 6], strokeDasharray: DASHES[i % 6], clip: true })
+        : Plot.line(rows, { x: "iteration", y: "low", stroke: COLOURS[i % 6], strokeDasharray: DASHES[i % 6], strokeWidth: 1.4, clip: true }))] });
+  const inner = drawing.tagName === "svg" ? drawing : drawing.querySelector("svg");
+  if (lines.length <= NAMED) nameLines(inner, last.map((d) => ({ chain: d.chain, at: d.high })), [low - space, high + space], margins, words.replace(/s$/, ""));
   return picture(`Trace of the ${NAMES[key]}`, `${lines.length} ${words} over ${last[0].iteration} iterations${c.warmup ? `, the first ${c.warmup} of them warm-up` : ""}. At the end: ${last.slice(0, 8).map((d) => number(d.high, 1)).join(", ")}.`,
-    chart({ height: most ? 200 : 260, most, marginRight: 34, x: { label: "iteration →" }, y: { label: `↑ ${NAMES[key]}`, domain: [low - space, high + space], clamp: true, grid: true, tickFormat: Math.abs(high) >= 10000 ? "~s" : undefined, ...(Number.isInteger(high) && high - low < 12 ? { ticks: Math.max(1, high - low) } : {}) },
-      marginLeft: 66,
-      marks: [...shade,
-        ...lines.map((rows, i) => thinned
-          ? Plot.areaY(rows, { x: "iteration", y1: "low", y2: "high", fill: COLOURS[i % 6], fillOpacity: 0.35, stroke: COLOURS[i % 6], clip: true })
-          : Plot.line(rows, { x: "iteration", y: "low", stroke: COLOURS[i % 6], strokeDasharray: DASHES[i % 6], strokeWidth: 1.4, clip: true })),
-        Plot.text(last.slice(0, 12), { x: "iteration", y: "high", text: (d) => String(d.chain), textAnchor: "start", dx: 5, fontWeight: 600 })] }),
-    { note: thinned ? `Each piece of the line spans the least and the most of ${c.chains[0].rows_in_a_piece} iterations.` : undefined });
+    drawing, { note: [half ? null : words === "chains" ? "Chains that agree lie over each other after the warm-up; one that still rises has not settled. "
+      : "Lines rise and flatten out; those that end at different heights have found different solutions. ",
+    thinned ? `Each piece of a line spans the least and the most of ${number(Math.max(...c.chains.map((chain) => chain.rows_in_a_piece)))} iterations.` : null] });
 }
 
 /** Ranks of each chain's draws among those of all chains: flat where chains agree. */
 function ranks(c, key) {
   const chains = c.ranks?.[key];
   if (!chains || chains.length < 2) return null;
-  const bins = chains.flatMap((counts, chain) => counts.map((n, bin) => ({ chain: `chain ${chain}`, bin, n })));
+  const compared = c.chains.map((chain) => chain.chain);
+  const bins = chains.slice(0, NAMED).flatMap((counts, k) => counts.map((n, bin) => ({ chain: `chain ${chains.length === compared.length ? compared[k] : k}`, bin, n })));
   const expected = chains[0].reduce((a, b) => a + b, 0) / chains[0].length;
   return picture(`Rank plot of the ${NAMES[key]}`, `Ranks of the draws of each of ${chains.length} chains among all draws, in 20 bins; the line is what chains that agree have.`,
-    chart({ height: 150, marginLeft: 46, x: { axis: null, type: "band" }, fx: { label: null }, y: { label: "↑ draws", grid: true, ticks: 4 },
+    chart({ height: 130, marginLeft: 46, marginTop: 26, marginBottom: 22, x: { axis: null, type: "band" }, fx: { label: null }, y: { label: "↑ draws", grid: true, ticks: 4 },
       marks: [Plot.barY(bins, { x: "bin", y: "n", fx: "chain", fill: "var(--accent)", fillOpacity: 0.75, inset: 0.3 }),
         Plot.ruleY([expected], { strokeDasharray: "4 3" }), Plot.ruleY([0])] }),
     { note: "Bars near the dashed line: the chain visits all values as often as the others do." });
@@ -76,13 +99,13 @@ function chains(d) {
 }
 
 function findings(d) {
-  return [el("p", {}, el("strong", {}, d.trouble ? "Trouble: " : "Fine: "), visible(d.summary)),
-    d.findings.length ? el("ul", {}, d.findings.slice(0, 12).map((f) => el("li", {}, visible(f.text), f.advice ? `; ${visible(f.advice)}` : ""))) : null];
+  return [el("p", {}, el("strong", { class: d.trouble ? "tag trouble" : "tag" }, d.trouble ? "! " : "✓ "), el("strong", {}, sentence(d.summary))),
+    d.findings.length ? el("ul", { class: "findings" }, d.findings.slice(0, 12).map((f) => el("li", {}, sentence(f.text), f.advice ? el("span", { class: "advice" }, ` ${sentence(f.advice)}`) : ""))) : null];
 }
 
 function gibbsClass(c, d) {
   return [findings(d), trace(c, "log_likelihood", "chains"), ranks(c, "log_likelihood"), quantities(d), chains(d),
-    el("div", { class: "pictures" }, trace(c, "active", "chains", 470), trace(c, "sum_size", "chains", 470)), ranks(c, "sum_size"),
+    el("div", { class: "pictures" }, trace(c, "active", "chains", true), trace(c, "sum_size", "chains", true)), ranks(c, "sum_size"),
     d.moves.length ? table("Moves", [
       { title: "move", value: (m) => m.name }, { title: "tried", numeric: true, value: (m) => m.tried, show: (m) => number(m.tried) },
       { title: "changed something", numeric: true, value: (m) => m.changed, show: (m) => number(m.changed) },
@@ -92,13 +115,14 @@ function gibbsClass(c, d) {
 
 /** Where the starts of a grammar, or the restarts of EM, ended. */
 function ends(restarts, grammar) {
-  const rows = restarts.filter((r) => r.objective !== null);
+  const rows = restarts.filter((r) => r.objective !== null).slice(0, 20);
   if (!rows.length) return null;
+  const word = (d) => `${grammar ? "start" : "restart"} ${d.restart}`;
   return picture(grammar ? "Agreement of starts on the trees held out" : "Where the restarts ended", `Objectives: ${rows.slice(0, 12).map((r) => number(r.objective, 4)).join(", ")}.`,
-    chart({ height: 60 + 20 * Math.min(rows.length, 20), most: 560, marginLeft: 70, x: { label: grammar ? "nats a tree, on trees held out →" : "objective →", nice: true }, y: { label: null, type: "band" },
-      marks: [Plot.ruleY(rows, { y: (d) => `${grammar ? "start" : "restart"} ${d.restart}`, strokeOpacity: 0.15 }),
-        Plot.dot(rows, { x: "objective", y: (d) => `${grammar ? "start" : "restart"} ${d.restart}`, r: 5, fill: "var(--accent)" }),
-        Plot.text(rows, { x: "objective", y: (d) => `${grammar ? "start" : "restart"} ${d.restart}`, text: (d) => number(d.objective, 4), dy: -10, fontSize: 11 })] }));
+    chart({ height: 60 + 24 * rows.length, half: true, marginLeft: 70, marginRight: 74, x: { label: grammar ? "nats a tree, on trees held out →" : "objective →", nice: true, ticks: 4, inset: 8 }, y: { label: null, type: "band", tickSize: 0 },
+      marks: [Plot.ruleY(rows, { y: word, strokeOpacity: 0.15 }), Plot.dot(rows, { x: "objective", y: word, r: 5, fill: "var(--accent)" }),
+        Plot.text(rows, { x: "objective", y: word, text: (d) => number(d.objective, 4), textAnchor: "start", dx: 9, stroke: "var(--back)", fill: "currentColor", strokeWidth: 3 })] }),
+    { note: grammar ? "The further to the right, the better. Starts that lie together have found grammars that are equally good." : "The further to the right, the better; the best one is kept." });
 }
 
 /** Of each start: the figure on the trees held out, a split before the last and at the end. */
@@ -107,9 +131,10 @@ function stages(c, learned) {
   if (!all.length) return null;
   const rows = all.flatMap((s) => [{ start: s.start, split: s.splits - 1, at: s.held_out_before_last_split }, { start: s.start, split: s.splits, at: s.held_out }]);
   return picture("Stages: gain of the last split", "For each start, nats a tree on the trees held out, after the split before the last and after the last.",
-    chart({ height: 200, most: 560, x: { label: "splits →", ticks: 5, tickFormat: "d", inset: 20 }, y: { label: "↑ nats a tree", grid: true, nice: true }, marginLeft: 74,
+    chart({ height: 200, half: true, marginRight: 64, x: { label: "splits →", ticks: 5, tickFormat: (d) => Number.isInteger(d) ? String(d) : "", inset: 20 }, y: { label: "↑ nats a tree", grid: true, nice: true }, marginLeft: 74,
       marks: [Plot.line(rows, { x: "split", y: "at", z: "start", stroke: "var(--accent)", marker: "circle" }),
-        Plot.text(rows.filter((_, i) => i % 2), { x: "split", y: "at", text: (d) => `start ${d.start}`, textAnchor: "start", dx: 8 })] }));
+        Plot.text(rows.filter((_, i) => i % 2), { x: "split", y: "at", text: (d) => `start ${d.start}`, textAnchor: "start", dx: 8 })] }),
+    { note: "A steep line: the last split of labels into annotations gained much, and more annotations might gain more. A flat one: enough were split." });
 }
 
 function emClass(run, c, d, i) {

@@ -6,11 +6,14 @@ import { chart, distribution, some, Plot } from "./charts.js";
 import { fromTable } from "./trees.js";
 import { drawTree } from "./treepicture.js";
 
+/** A picture whose description all may read. */
+const drawn = (title, about, drawing) => picture(title, about, drawing, { note: about });
+
 function sizes(data) {
   return [
-    picture("Nodes per tree", `From ${data.nodes_least} to ${data.nodes_most}, median ${number(data.nodes_median)}.`,
+    drawn("Nodes per tree", `From ${number(data.nodes_least)} to ${number(data.nodes_most)}, median ${number(data.nodes_median)}.`,
       distribution(data.sizes, "nodes")),
-    picture("Depth", `Links from the root to the deepest leaf: ${data.depth_least} to ${data.depth_most}, mean ${number(data.depth_mean, 1)}.`,
+    drawn("Depth", `Links from the root to the deepest leaf: ${number(data.depth_least)} to ${number(data.depth_most)}, mean ${number(data.depth_mean, 1)}.`,
       distribution(data.depths, "depth")),
   ];
 }
@@ -19,8 +22,8 @@ function slots(data) {
   const internal = data.nodes - data.leaves;
   const rows = data.slots_filled.slice(0, 24).map((n, i) => ({ slot: i + 1, share: n / internal }));
   if (!rows.length) return null;
-  return picture("Slots filled", "For each child position, the share of internal nodes that have a child there.",
-    chart({ height: 170, most: 460, x: { label: "slot →", type: "band", ticks: some(rows.map((d) => d.slot), 12) }, y: { label: "↑ share, %", percent: true, grid: true },
+  return drawn("Slots filled", "For each child position, the share of internal nodes that have a child there.",
+    chart({ height: 180, half: true, x: { label: "slot →", type: "band", ticks: some(rows.map((d) => d.slot), 12) }, y: { label: "↑ share, %", percent: true, grid: true },
       marks: [Plot.barY(rows, { x: "slot", y: "share", fill: "var(--accent)", title: (d) => `slot ${d.slot}: ${percent(d.share)}` }), Plot.ruleY([0])] }));
 }
 

@@ -64,11 +64,13 @@ const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 export function number(value, digits) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (digits === undefined) {
-    if (Number.isInteger(value)) return grouped.format(value);
+    if (Number.isInteger(value)) return minus(grouped.format(value));
     digits = Math.abs(value) >= 1000 ? 1 : Math.abs(value) >= 1 ? 3 : 4;
   }
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return minus(value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 }
+
+const minus = (text) => text.replace(/^-/, "\u2212");
 
 export function percent(value, digits = 1) {
   return value === null || value === undefined ? "–" : `${number(100 * value, digits)} %`;
@@ -97,6 +99,40 @@ export function unique(prefix) {
 
 export function fileName(title, ending) {
   return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "picture"}.${ending}`;
+}
+
+/** A text as a sentence: a capital in front, a full stop behind. */
+export function sentence(text) {
+  const shown = visible(text);
+  return shown.charAt(0).toUpperCase() + shown.slice(1) + (/[.!?]$/.test(shown) ? "" : ".");
+}
+
+const pen = document.createElement("canvas").getContext("2d");
+const FONT = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+
+/** How wide a text will be, in pixels. */
+export function widthOf(text, size = 12.5) {
+  pen.font = `${size}px ${FONT}`;
+  return pen.measureText(text).width;
+}
+
+// What can be scrolled must be within reach of the keyboard; what cannot need not be.
+const watched = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const scrolls = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
+    if (scrolls === target.hasAttribute("tabindex")) continue;
+    for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", target.dataset.title]]) {
+      if (scrolls) target.setAttribute(key, value);
+      else target.removeAttribute(key);
+    }
+  }
+});
+
+/** A box that scrolls when its content is larger. */
+export function scroller(attributes, title, content) {
+  const box = el("div", { ...attributes, "data-title": title }, content);
+  watched.observe(box);
+  return box;
 }
 
 /** A choice among names that draws what is chosen. */

@@ -2,7 +2,7 @@
 import { el, name, number, percent, brief, visible, chooser } from "./dom.js";
 import { picture } from "./picture.js";
 import { table } from "./table.js";
-import { chart, Plot } from "./charts.js";
+import { chart, namesRoom, filling, onFilling, Plot } from "./charts.js";
 import { fromNodes, fromBrackets } from "./trees.js";
 import { drawTree } from "./treepicture.js";
 
@@ -20,7 +20,7 @@ function annotation(label, a) {
   return el("div", { class: "annotation" },
     el("div", {}, el("h5", {}, name(label.name, 24), el("sub", {}, a.annotation), el("span", { class: "quiet" }, ` ${percent(a.share)} of its nodes`)),
       context("below", a.parents), context("right of", a.left_siblings), context("followed by", a.next_siblings),
-      context("first child", a.first_children)),
+      a.typical.label.length < 2 ? null : context("first child", a.first_children)),
     a.typical.label.length < 2 ? el("p", { class: "quiet" }, "a leaf") : picture("Typical subtree", `The children that annotation ${a.annotation} of ${brief(label.name)} has most often.`,
       drawTree(fromNodes(a.typical)), { small: true }));
 }
@@ -61,13 +61,14 @@ function heat(classes) {
   // A slot that is not listed does not matter in any draw.
   const cells = classes.filter((c) => c.slots).flatMap((c, row) => slots.map((slot) => ({ name: nameOf(c, row), slot,
     ...(c.slots.find((s) => s.slot === slot) ?? { share: 0, mean: 1 }) })));
-  const drawing = chart({ height: 40 + 30 * classes.length + 30, marginLeft: 110, marginTop: 36, marginBottom: 8, most: 130 + 56 * slots.length,
-    x: { label: "slot", domain: slots, axis: "top", tickSize: 0 }, y: { label: null, domain: classes.filter((c) => c.slots).map(nameOf), tickSize: 0, tickFormat: (d) => d.replace(/^\d+\. /, "") },
+  const names = classes.filter((c) => c.slots).map(nameOf);
+  const left = namesRoom(names);
+  const drawing = chart({ height: 44 + 30 * names.length, marginLeft: left, marginTop: 36, marginBottom: 8, most: left + 30 + 56 * slots.length,
+    x: { label: "slot", domain: slots, axis: "top", tickSize: 0 }, y: { label: null, domain: names, tickSize: 0, tickFormat: (d) => d.replace(/^\d+\. /, "") },
     marks: [
       Plot.cell(cells, { x: "slot", y: "name", fill: "var(--surface)", stroke: "var(--line)", inset: 0.5 }),
-      Plot.cell(cells, { x: "slot", y: "name", fill: "var(--accent)", fillOpacity: (d) => d.share ?? 0, inset: 0.5 }),
-      Plot.text(cells.filter((d) => d.share <= 0.6), { x: "slot", y: "name", text: (d) => d.mean === null ? "" : d.mean.toFixed(1), fill: "currentColor" }),
-      Plot.text(cells.filter((d) => d.share > 0.6), { x: "slot", y: "name", text: (d) => d.mean.toFixed(1), fill: "var(--on-accent)" }),
+      Plot.cell(cells, { x: "slot", y: "name", fill: "var(--accent)", fillOpacity: (d) => filling(d.share ?? 0), inset: 0.5 }),
+      Plot.text(cells, { x: "slot", y: "name", text: (d) => d.mean === null ? "" : d.mean.toFixed(1), fill: (d) => onFilling(d.share ?? 0, "var(--on-accent)") }),
     ] });
   const rows = classes.flatMap((c) => (c.slots ?? []).map((s) => ({ ...s, of: className(c) })));
   return [el("h3", {}, "Which child positions matter"),
@@ -85,7 +86,7 @@ function heat(classes) {
 function slotWeights(c) {
   if (!c.slots?.length || c.slots[0].weight === undefined) return null;
   return picture("How much each slot matters", "Weight of each slot (sp: share of nodes that take their state from it; td: bits).",
-    chart({ height: 170, most: 460, x: { label: "slot →", type: "band" }, y: { label: "↑ weight", grid: true },
+    chart({ height: 180, half: true, x: { label: "slot →", type: "band" }, y: { label: "↑ weight", grid: true },
       marks: [Plot.barY([...c.slots].sort((a, b) => a.slot - b.slot), { x: "slot", y: "weight", fill: "var(--accent)" }), Plot.ruleY([0])] }));
 }
 
@@ -124,7 +125,8 @@ const GROUPS = { S: "complete subtree", B: "neighbours and the label above", BG:
 function head(learned) {
   const h = learned.head;
   return [el("h3", {}, "Linear head"),
-    el("p", {}, `${number(h.n_features)} pieces of trees (${h.features}) of ${number(h.distinct_trees)} distinct trees, C = ${h.c ?? "–"}, temperature ${number(h.temperature, 2)}.`),
+    el("p", {}, "The pieces of trees that speak most for a class, heaviest first: weights in its log-odds."),
+    el("p", { class: "quiet" }, `${number(h.n_features)} pieces of trees (${h.features}) of ${number(h.distinct_trees)} distinct trees, C = ${h.c ?? "–"}, temperature ${number(h.temperature, 2)}.`),
     chooser("Class", h.classes.map(className), (i) => el("div", { class: "forest" }, h.classes[i].heaviest.map((f) => {
       const tree = f.tree === undefined ? null : fromBrackets(f.tree);
       const title = `+ ${number(f.weight, 2)}`;

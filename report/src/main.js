@@ -39,12 +39,12 @@ function start() {
   const sections = [section("overview", "Overview", () => overview(report))];
   if (report.runs.length > 1) sections.push(section("runs", "Runs side by side", () => comparison(report)));
   const ofRun = [];
-  if (report.test) ofRun.push(section("test", "Test trees", () => testSection(report, run())));
+  if (report.test) ofRun.push(section("test", "Test", () => testSection(report, run())));
   ofRun.push(section("learned", "What was learned", () => learnedSection(run())),
     section("convergence", "Convergence", () => convergenceSection(run())),
     section("data", "Training trees", () => dataSection(run().data, "trees it was trained on")));
   sections.push(...ofRun);
-  if (report.test) sections.push(section("testdata", "Test trees as data", () => dataSection(report.test.data, "test trees")));
+  if (report.test) sections.push(section("testdata", "Test trees", () => dataSection(report.test.data, "test trees")));
 
   const main = document.querySelector("main");
   const nav = document.querySelector("nav ul");

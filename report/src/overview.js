@@ -1,29 +1,38 @@
 // overview.js - the top: verdict, alerts, what was trained on what, and how to run it again.
-import { el, name, number, percent, seconds, visible, download, brief } from "./dom.js";
+import { el, name, number, percent, seconds, visible, download, brief, sentence } from "./dom.js";
 import { table } from "./table.js";
 
 const LEVELS = { fine: ["✓", "Fine"], notes: ["✓", "Fine, with notes"], trouble: ["!", "Trouble"] };
 
-/** Alerts that say the same of several classes are one. */
+/** Alerts of a run that differ in class and figures, but advise the same, are one; notes without advice only if they say the same. */
 function merged(alerts) {
   const found = new Map();
   for (const alert of alerts) {
-    const key = JSON.stringify([alert.level, alert.code, alert.run, alert.text, alert.advice]);
-    if (!found.has(key)) found.set(key, { ...alert, classes: [] });
-    if (alert.class !== null) found.get(key).classes.push(alert.class);
+    const key = JSON.stringify([alert.level, alert.code, alert.run, alert.advice ?? alert.text]);
+    if (!found.has(key)) found.set(key, { ...alert, texts: new Map() });
+    const texts = found.get(key).texts;
+    if (!texts.has(alert.text)) texts.set(alert.text, []);
+    if (alert.class !== null) texts.get(alert.text).push(alert.class);
   }
   return [...found.values()];
 }
 
+/** What is wrong, and in which classes. */
+function alertText(text, classes) {
+  if (!classes.length) return sentence(text);
+  return [classes.length > 1 ? "Classes " : "Class ", classes.slice(0, 12).map((c, i) => [i ? ", " : "", name(c, 30)]).flat(),
+    classes.length > 12 ? `, and ${classes.length - 12} more` : "", ": ", visible(text), "."];
+}
+
 function alertItem(alert, report) {
+  const [first, ...rest] = alert.texts;
   return el("li", { class: alert.level },
     el("span", { class: "sign", "aria-hidden": "true" }, alert.level === "trouble" ? "!" : "i"),
-    el("span", {}, el("strong", {}, alert.level === "trouble" ? "Trouble: " : "Note: "),
+    el("div", {}, el("strong", {}, alert.level === "trouble" ? "Trouble: " : "Note: "),
       report.runs.length > 1 ? [name(report.runs[alert.run].path), ": "] : null,
-      alert.classes.length ? [alert.classes.length > 1 ? "classes " : "class ",
-        alert.classes.slice(0, 12).map((c, i) => [i ? ", " : "", name(c, 30)]).flat(),
-        alert.classes.length > 12 ? `, and ${alert.classes.length - 12} more` : "", ": "] : null,
-      visible(alert.text), ".", alert.advice ? el("span", { class: "advice" }, " ", visible(alert.advice), ".") : null));
+      alertText(...first), alert.advice ? el("span", { class: "advice" }, ` ${sentence(alert.advice)}`) : null,
+      rest.length ? el("details", {}, el("summary", {}, `The same advice ${rest.length === 1 ? "once" : `${rest.length} times`} more`),
+        el("ul", {}, rest.map((item) => el("li", {}, alertText(...item))))) : null));
 }
 
 function alertList(report) {
@@ -51,7 +60,8 @@ export function modelName(run) {
 
 function commandLine(command) {
   const said = el("span", { class: "unseen", role: "status" });
-  return el("div", { class: "command", tabindex: "0", role: "region", "aria-label": "command" }, el("code", {}, visible(command)),
+  const words = visible(command).split(" ").flatMap((word, i) => [i ? " " : "", el("span", {}, word)]);
+  return el("div", { class: "command" }, el("code", {}, words),
     el("button", { type: "button", class: "save", onclick: async () => {
       try {
         await navigator.clipboard.writeText(command);
@@ -99,8 +109,15 @@ function headline(report) {
       ? run.convergence.classes[0]?.chains.length : null;
     tiles.push([number(run.trees), "training trees", chains ? `${chains} chains a class` : modelName(run)]);
   }
-  if (many) tiles.push([number(report.runs.length), "runs", "side by side below"]);
-  return el("div", { class: "tiles" }, tiles.map(([big, what, more]) =>
+  if (many) {
+    for (const each of report.runs.slice(0, 4)) {
+      const e = each.test?.classification?.evaluation;
+      const labels = each.test?.labelling;
+      if (e) tiles.push([percent(e.accuracy), [name(each.path.replace(/^.*\//, ""), 30), " classifies right"], `log-loss ${number(e.log_loss, 3)}`]);
+      else if (labels) tiles.push([percent(labels.accuracy), [name(each.path.replace(/^.*\//, ""), 30), " fills in right"], `${number(labels.n)} labels hidden`]);
+    }
+  }
+  return tiles.length === 0 ? null : el("div", { class: "tiles" }, tiles.map(([big, what, more]) =>
     el("div", { class: "tile" }, el("div", { class: "big" }, big), el("div", {}, what), el("div", { class: "quiet" }, more))));
 }
 
@@ -119,16 +136,11 @@ export function overview(report) {
   ];
 }
 
-function sentence(text) {
-  const shown = visible(text);
-  return shown.charAt(0).toUpperCase() + shown.slice(1) + ".";
-}
-
 // ---- several runs ----
 
 export function comparison(report) {
   const keys = [...new Set(report.runs.flatMap((run) => Object.keys(run.settings)))];
-  const differ = keys.filter((key) => new Set(report.runs.map((run) => JSON.stringify(run.settings[key]))).size > 1);
+  const differ = keys.filter((key) => key !== "model" && new Set(report.runs.map((run) => JSON.stringify(run.settings[key]))).size > 1);
   const measured = (run) => run.test?.classification?.evaluation;
   const columns = [
     { title: "run", value: (r) => r.path, show: (r) => name(r.path) },
@@ -139,7 +151,7 @@ export function comparison(report) {
     columns.push(
       { title: "accuracy", numeric: true, value: (r) => measured(r)?.accuracy, show: (r) => percent(measured(r)?.accuracy, 2) },
       { title: "95 % interval", numeric: true, value: (r) => measured(r)?.accuracy_low,
-        show: (r) => measured(r) ? `${percent(measured(r).accuracy_low)} – ${percent(measured(r).accuracy_high)}` : "–" },
+        show: (r) => measured(r) ? `${number(100 * measured(r).accuracy_low, 1)} – ${percent(measured(r).accuracy_high)}` : "–" },
       { title: "log-loss", numeric: true, value: (r) => measured(r)?.log_loss, show: (r) => number(measured(r)?.log_loss, 4) },
       { title: "calibration error", numeric: true, value: (r) => measured(r)?.calibration_error, show: (r) => number(measured(r)?.calibration_error, 4) });
   }
@@ -152,6 +164,6 @@ export function comparison(report) {
     columns.push({ title: key.replace(/_/g, " "), value: (r) => r.settings[key] === undefined ? null : String(r.settings[key]),
       show: (r) => brief(r.settings[key] === undefined ? "–" : String(r.settings[key]), 40) });
   }
-  return [table("Runs side by side", columns, report.runs,
+  return [table("Figures and settings", columns, report.runs,
     { note: differ.length ? "The last columns are the settings that differ." : "The settings of these runs are the same." })];
 }

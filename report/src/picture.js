@@ -1,6 +1,6 @@
 // picture.js - pictures: a figure with a caption, a description for screen readers, and a button that saves
 // it as SVG.
-import { el, svg, unique, download, fileName } from "./dom.js";
+import { el, svg, unique, download, fileName, scroller } from "./dom.js";
 
 const COPIED = ["fill", "stroke", "fill-opacity", "stroke-opacity", "stroke-width", "stroke-dasharray", "opacity",
   "color", "font-family", "font-size", "font-weight", "text-anchor", "paint-order"];
@@ -24,8 +24,8 @@ export function standalone(drawing) {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(copy)}\n`;
 }
 
-/** A figure around a drawing (SVG).  `about` says in words what it shows. */
-export function picture(title, about, drawing, { small = false, note } = {}) {
+/** A figure around a drawing (SVG).  `about` says in words what it shows; `lead` stands above it, `note` below. */
+export function picture(title, about, drawing, { small = false, lead, note } = {}) {
   const inner = drawing.tagName === "svg" ? drawing : drawing.querySelector("svg");
   const id = unique("picture");
   inner.setAttribute("role", "img");
@@ -35,6 +35,6 @@ export function picture(title, about, drawing, { small = false, note } = {}) {
   save.setAttribute("aria-label", `Save as SVG: ${title}`);
   return el("figure", { class: small ? "picture small" : "picture", id },
     el("figcaption", {}, el("span", { class: "title" }, title), save),
-    el("div", { class: "drawing", tabindex: "0", role: "region", "aria-label": title }, drawing),
+    lead, scroller({ class: "drawing" }, title, drawing),
     note ? el("p", { class: "note" }, note) : null);
 }

@@ -1,5 +1,5 @@
 // table.js - tables: sorted by clicking a heading, saved as CSV, drawn as they scroll when they are long.
-import { el, unique, download, fileName, visible } from "./dom.js";
+import { el, unique, download, fileName, visible, scroller } from "./dom.js";
 
 const ROW = 32; // pixels
 const SHORT = 60; // rows that are simply drawn
@@ -44,8 +44,8 @@ export function table(title, columns, rows, { sorted, falling = false, note, hei
     } }, column.title, el("span", { class: "arrow", "aria-hidden": "true" }))));
   const grid = el("table", { "aria-rowcount": rows.length + 1, "aria-labelledby": id },
     el("thead", {}, el("tr", {}, heads)), body);
-  const frame = el("div", { class: long ? "rows long" : "rows", tabindex: "0", role: "region", "aria-labelledby": id,
-    style: long || rows.length * ROW > height + 100 ? `max-height:${height}px` : undefined }, grid);
+  const frame = scroller({ class: long ? "rows long" : "rows",
+    style: long || rows.length * ROW > height + 100 ? `max-height:${height}px` : undefined }, title, grid);
 
   const draw = (k) => el("tr", { "aria-rowindex": k + 2 }, columns.map((column) => {
     const shown = column.show ? column.show(rows[order[k]]) : visibleOr(column.value(rows[order[k]]));

@@ -1,11 +1,10 @@
 // test.js - a run on test trees: confusion, calibration, classes, doubt, labels, oddest trees.
-import { el, name, number, percent, brief, visible, present } from "./dom.js";
+import { el, name, number, percent, brief, present, scroller, download } from "./dom.js";
 import { picture } from "./picture.js";
 import { table, csv } from "./table.js";
-import { chart, Plot } from "./charts.js";
+import { chart, namesRoom, filling, onFilling, Plot } from "./charts.js";
 import { fromTable, fromNodes } from "./trees.js";
 import { drawTree } from "./treepicture.js";
-import { download } from "./dom.js";
 
 const AT_ONCE = 6;
 
@@ -21,11 +20,27 @@ export function sources(test) {
 
 // ---- lists of drawn trees ----
 
-function treeCard(report, number_, lines, drawing) {
-  const source = report.test.sources[number_];
-  return el("div", { class: "treecard" },
-    source ? el("p", { class: "quiet" }, name(source, 60)) : null, lines,
-    drawing ?? el("p", { class: "quiet" }, "Too large to be kept in this page."));
+/** Test tree `i`, what there is to say of it, and its picture if there is one. */
+function treeCard(report, i, about, lines, drawing) {
+  const source = report.test.sources[i];
+  const lead = el("div", { class: "lead" }, source ? el("p", { class: "quiet" }, name(source, 60)) : null, el("p", {}, lines));
+  if (drawing) return el("div", { class: "treecard" }, picture(`Tree ${i}`, about, drawing, { small: true, lead }));
+  return el("div", { class: "treecard" }, el("div", { class: "picture small" }, el("p", { class: "title" }, `Tree ${i}`), lead,
+    el("p", { class: "quiet" }, "Too large to be kept in this page.")));
+}
+
+/** A large tree begins where there is something to see: its first wrong or its oddest node, or else its root. */
+function lookAt(card) {
+  const box = card.querySelector(".drawing");
+  const nodes = [...card.querySelectorAll(".node")];
+  const marked = nodes.filter((node) => node.matches(".wrong, .odd"));
+  const weight = (node) => Number(node.dataset.weight ?? 0);
+  const seen = marked.reduce((best, node) => (weight(node) > weight(best) ? node : best), marked[0] ?? nodes[0]);
+  if (!seen) return;
+  const outer = box.getBoundingClientRect();
+  const inner = seen.getBoundingClientRect();
+  box.scrollTop = inner.top - outer.top - box.clientHeight / 2;
+  if (marked.length) box.scrollLeft = inner.right - outer.left - box.clientWidth + 20;
 }
 
 /** Cards, a few at a time. */
@@ -34,8 +49,9 @@ function cards(list, make) {
   let shown = 0;
   const more = el("button", { type: "button", class: "more", onclick: () => show() });
   const show = () => {
-    const next = list.slice(shown, shown + AT_ONCE);
-    place.append(...next.map(make));
+    const next = list.slice(shown, shown + AT_ONCE).map(make);
+    place.append(...next);
+    requestAnimationFrame(() => next.forEach(lookAt));
     shown += next.length;
     more.textContent = `Show ${Math.min(AT_ONCE, list.length - shown)} more of ${number(list.length - shown)}`;
     more.hidden = shown >= list.length;
@@ -48,10 +64,11 @@ function predictedTree(report, c, i) {
   const p = c.predictions;
   const tree = fromTable(report.test.subtrees, report.test.root[i]);
   const truth = p.true[i] < 0 ? null : c.names[p.true[i]];
-  const lines = el("p", {}, truth === null ? null : ["true ", el("strong", {}, name(truth, 30)), ", "],
+  const lines = [truth === null ? null : ["true ", el("strong", {}, name(truth, 30)), ", "],
     "predicted ", el("strong", {}, name(c.names[p.predicted[i]], 30)), ` (${percent(p.p_predicted[i])})`,
-    p.second[i] >= 0 ? [", then ", name(c.names[p.second[i]], 30), ` (${percent(p.p_second[i])})`] : null);
-  return treeCard(report, i, lines, tree ? picture(`Tree ${i}`, "A test tree.", drawTree(tree), { small: true }) : null);
+    p.second[i] >= 0 ? [", then ", name(c.names[p.second[i]], 30), ` (${percent(p.p_second[i])})`] : null];
+  return treeCard(report, i, `A test tree${truth === null ? "" : ` of class ${brief(truth, 40)}`}, predicted ${brief(c.names[p.predicted[i]], 40)}.`,
+    lines, tree && drawTree(tree));
 }
 
 // ---- confusion ----
@@ -62,9 +79,8 @@ function confusion(report, c) {
   const place = el("div", { class: "cellTrees", "aria-live": "polite" });
   const label = (i) => (names[i] === null ? "(unseen)" : names[i]);
   const open = (row, column, button) => {
-    const p = c.predictions;
-    const trueIndex = c.names.indexOf(names[row]);
-    const list = p.true.map((_, i) => i).filter((i) => p.predicted[i] === column && p.true[i] === (names[row] === null ? -1 : trueIndex));
+    const p = c.predictions; // rows and columns are the classes of the run in its order, the last row what it has not seen
+    const list = p.true.map((_, i) => i).filter((i) => p.predicted[i] === column && p.true[i] === (names[row] === null ? -1 : row));
     list.sort((a, b) => p.p_predicted[b] - p.p_predicted[a]);
     grid.querySelectorAll("[aria-pressed=true]").forEach((b) => b.setAttribute("aria-pressed", "false"));
     button.setAttribute("aria-pressed", "true");
@@ -91,8 +107,8 @@ function confusion(report, c) {
     el("tbody", {}, used.map((row) => el("tr", {}, el("th", { scope: "row" }, name(label(row), 24)), used.map((column) => cell(row, column))))));
   return el("div", { class: "table" },
     el("p", { class: "caption" }, el("span", { class: "title" }, "Confusion matrix"), save),
-    el("div", { class: "rows", tabindex: "0", role: "region", "aria-label": "Confusion matrix" }, grid),
-    el("p", { class: "note" }, "Rows are true classes, columns predicted ones; the diagonal is right. Choose a cell to see its trees."), place);
+    scroller({ class: "rows fitting" }, "Confusion matrix", grid),
+    el("p", { class: "note" }, "Rows are true classes, columns predicted ones; the diagonal is right, and wrong counts are underlined. Choose a cell to see its trees."), place);
 }
 
 function confusionPicture(c) {
@@ -102,12 +118,13 @@ function confusionPicture(c) {
   const cells = names.flatMap((_, row) => names.map((__, column) => ({ row: label(row), column: label(column), n: counts[row][column],
     share: counts[row][column] / Math.max(1, counts[row].reduce((a, b) => a + b, 0)) })));
   const size = Math.max(34, Math.min(60, 640 / names.length));
+  const left = namesRoom(names.map((_, i) => label(i)));
   return el("details", {}, el("summary", {}, "As a picture"), picture("Confusion matrix, drawn", "Rows are true classes, columns predicted ones.",
-    chart({ height: 60 + 28 * names.length, most: 130 + size * names.length, marginLeft: 120, marginTop: 40, marginBottom: 6,
+    chart({ height: 60 + 28 * names.length, most: left + 10 + size * names.length, marginLeft: left, marginTop: 40, marginBottom: 6,
       x: { axis: "top", label: "predicted", domain: names.map((_, i) => label(i)), tickSize: 0, tickFormat: (d) => d.split(".")[0] }, y: { label: null, domain: names.map((_, i) => label(i)), tickSize: 0 },
-      marks: [Plot.cell(cells, { x: "column", y: "row", fill: (d) => (d.row === d.column ? "right" : "wrong"), fillOpacity: "share", inset: 0.5 }),
-        Plot.text(cells.filter((d) => d.n), { x: "column", y: "row", text: (d) => String(d.n) })],
-      color: { domain: ["right", "wrong"], range: ["var(--accent)", "var(--bad)"] } })));
+      marks: [Plot.cell(cells, { x: "column", y: "row", fill: (d) => (d.row === d.column ? "var(--accent)" : "var(--bad)"), fillOpacity: (d) => filling(d.share), inset: 0.5 }),
+        Plot.text(cells.filter((d) => d.n), { x: "column", y: "row", text: (d) => number(d.n),
+          fill: (d) => onFilling(d.share, d.row === d.column ? "var(--on-accent)" : "var(--on-bad)") })] })));
 }
 
 // ---- calibration and classes ----
@@ -115,7 +132,7 @@ function confusionPicture(c) {
 function calibration(c) {
   const bins = c.calibration.filter((b) => b.n > 0);
   return picture("Calibration", `How often predictions of some probability are right. Expected calibration error ${number(c.evaluation.calibration_error, 4)}.`,
-    chart({ height: 320, most: 400, aspectRatio: undefined, x: { label: "probability of the predicted class →", domain: [0, 1] }, y: { label: "↑ share that is right", domain: [0, 1], grid: true },
+    chart({ height: 320, half: true, most: 420, x: { label: "probability of the predicted class →", domain: [0, 1] }, y: { label: "↑ share that is right", domain: [0, 1], grid: true },
       r: { range: [3, 11] },
       marks: [Plot.line([[0, 0], [1, 1]], { stroke: "currentColor", strokeOpacity: 0.5, strokeDasharray: "4 4" }),
         Plot.ruleX(bins, { x: "probability", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 1.5 }),
@@ -125,10 +142,12 @@ function calibration(c) {
 
 function perClass(c) {
   const rows = c.per_class.filter((d) => d.n > 0);
+  const label = (d) => brief(d.class === null ? "(unseen)" : d.class, 18);
   const drawing = rows.length > 40 ? null : picture("Accuracy by class", "The share of each class's trees that is classified right, with 95 % intervals.",
-    chart({ height: 50 + 22 * rows.length, most: 480, marginLeft: 110, x: { label: "classified right →", domain: [Math.min(0.9, Math.floor(10 * Math.min(...rows.map((d) => d.low))) / 10), 1], tickFormat: (d) => `${Math.round(100 * d)} %`, grid: true, ticks: 5 }, y: { label: null, domain: rows.map((d) => brief(d.class === null ? "(unseen)" : d.class, 18)), tickSize: 0 },
-      marks: [Plot.ruleY(rows, { y: (d) => brief(d.class === null ? "(unseen)" : d.class, 18), x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 2 }),
-        Plot.dot(rows, { y: (d) => brief(d.class === null ? "(unseen)" : d.class, 18), x: "accuracy", fill: "var(--accent)", r: 4.5, title: (d) => percent(d.accuracy) })] }));
+    chart({ height: 50 + 24 * rows.length, half: true, marginLeft: namesRoom(rows.map(label)), x: { label: "classified right →", domain: [Math.min(0.9, Math.floor(10 * Math.min(...rows.map((d) => d.low))) / 10), 1], tickFormat: (d) => `${Math.round(100 * d)} %`, grid: true, ticks: 5 }, y: { label: null, domain: rows, tickFormat: label, tickSize: 0, axis: "left", type: "band" },
+      marks: [Plot.ruleY(rows, { y: (d) => d, x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 2 }),
+        Plot.dot(rows, { y: (d) => d, x: "accuracy", fill: "var(--accent)", r: 4.5, title: (d) => percent(d.accuracy) })] }),
+    { note: "Dots are shares of right answers, lines their 95 % intervals. Long lines: few trees of that class." });
   return [drawing, table("Classes of the test", [
     { title: "class", value: (d) => d.class, show: (d) => (d.class === null ? "(unseen)" : name(d.class)) },
     { title: "trees", numeric: true, value: (d) => d.n, show: (d) => number(d.n) },
@@ -147,7 +166,11 @@ function doubts(report, c) {
   const rows = p.predicted.map((_, i) => i);
   const known = p.true.some((t) => t >= 0);
   const place = el("div", { "aria-live": "polite" });
-  const show = (i) => place.replaceChildren(predictedTree(report, c, i));
+  const show = (i) => {
+    place.replaceChildren(predictedTree(report, c, i));
+    lookAt(place);
+    place.scrollIntoView({ block: "nearest" });
+  };
   const columns = [
     { title: "tree", numeric: true, value: (i) => i, show: (i) => el("button", { type: "button", class: "link", onclick: () => show(i), "aria-label": `Draw tree ${i}` }, i) },
     { title: "doubt", numeric: true, value: (i) => 1 - p.p_predicted[i], show: (i) => percent(1 - p.p_predicted[i]), about: "1 - the probability of the predicted class" },
@@ -160,18 +183,20 @@ function doubts(report, c) {
         show: (i) => el("span", { class: p.true[i] === p.predicted[i] ? "tag" : "tag trouble" }, p.true[i] === p.predicted[i] ? "✓ right" : "✗ wrong") });
   }
   columns.push({ title: "source", value: (i) => report.test.sources[i], show: (i) => name(report.test.sources[i] ?? "–", 44) });
-  return [el("h3", {}, "Predictions by doubt"), table("Predictions", columns, rows, { sorted: 1, falling: true, note: "Choose the number of a tree to draw it." }), place];
+  return [el("h3", {}, "Predictions by doubt"), el("p", {}, "Doubt is what the predicted class lacks of certainty. Choose the number of a tree to draw it."),
+    table("Predictions", columns, rows, { sorted: 1, falling: true }), place];
 }
 
 function classification(report, c) {
   if (!c.evaluation) return [el("h3", {}, "Classification"), el("p", {}, "The test trees have no classes: there is nothing to hold predictions against."), doubts(report, c)];
   const e = c.evaluation;
+  const [classesDrawn, classesTable] = perClass(c);
   return [el("h3", {}, "Classification"),
     el("dl", { class: "figures" }, [["accuracy", percent(e.accuracy, 2)], ["95 % interval", `${percent(e.accuracy_low)} – ${percent(e.accuracy_high)}`],
       ["largest class", percent(e.largest_share)], ["balanced accuracy", percent(e.balanced_accuracy)], ["log-loss, nats", number(e.log_loss, 4)],
       ["calibration error", number(e.calibration_error, 4)]].map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v)))),
     confusion(report, c), confusionPicture(c),
-    el("div", { class: "pictures" }, calibration(c), perClass(c)[0]), perClass(c)[1], doubts(report, c)];
+    el("div", { class: "pictures" }, calibration(c), classesDrawn), classesTable, doubts(report, c)];
 }
 
 // ---- labels ----
@@ -184,8 +209,8 @@ function labelled(report, tree) {
     node.mark = h.wrong ? { kind: "wrong", text: `✗ ${brief(h.predicted, 16)}`, about: `true, but ${brief(h.predicted, 60)} was filled in (${percent(h.p)})` }
       : { kind: "right", text: "✓", about: `filled in right (${percent(h.p)})` };
   });
-  return treeCard(report, tree.tree, el("p", {}, `${number(tree.n_wrong)} of ${number(tree.n_hidden)} hidden labels wrong`),
-    picture(`Tree ${tree.tree}`, `${tree.n_wrong} of ${tree.n_hidden} hidden labels are filled in wrong.`, drawTree(drawn), { small: true }));
+  return treeCard(report, tree.tree, `${tree.n_wrong} of ${tree.n_hidden} hidden labels are filled in wrong.`,
+    `${number(tree.n_wrong)} of ${number(tree.n_hidden)} hidden labels wrong`, drawTree(drawn));
 }
 
 function labelling(report, l) {
@@ -200,7 +225,8 @@ function labelling(report, l) {
       { title: "to", numeric: true, value: (d) => d.high, show: (d) => percent(d.high), about: "95 % interval" },
     ], l.per_label, { sorted: 1, falling: true, height: 300 }),
     worst.length ? [el("h4", {}, "Trees with most wrong labels"),
-      el("p", { class: "legend" }, el("span", { class: "key wrong" }, "✗"), " wrong: true label, then what was filled in   ", el("span", { class: "key right" }, "✓"), " hidden, and right"),
+      el("p", { class: "legend" }, el("span", {}, el("span", { class: "key wrong" }, "✗"), " wrong: the true label, then what was filled in"),
+        el("span", {}, el("span", { class: "key right" }, "✓"), " hidden, and filled in right")),
       cards(worst, (tree) => labelled(report, tree))] : el("p", {}, "None is wrong.")];
 }
 
@@ -215,8 +241,7 @@ function odd(report, tree, by) {
     if (bits >= 2) node.mark = { kind: "odd", weight, text: `${number(bits, 1)}`, about: `${number(bits, 1)} bits` };
   });
   const figure = by === "oddity" ? `oddity ${number(tree.oddity, 2)}; ${percent(tree.odd_share)} of training trees are as odd` : `${number(tree.bits_per_label, 2)} bits a label`;
-  return treeCard(report, tree.tree, el("p", {}, figure),
-    picture(`Tree ${tree.tree}`, `${figure}.`, drawTree(drawn), { small: true }));
+  return treeCard(report, tree.tree, `${figure}.`, figure, drawTree(drawn));
 }
 
 function oddest(report, o) {

@@ -1,11 +1,15 @@
 // treepicture.js - a tree drawn from left to right.
 import { hierarchy, tree as tidy } from "d3-hierarchy";
-import { svg, visible, brief } from "./dom.js";
+import { svg, visible, brief, widthOf } from "./dom.js";
 
 const ROW = 19;
 const LABEL = 22; // characters
 
-const width = (text) => 7.2 * [...text].length;
+/** What stands beside a node, and how wide that is. */
+function textWidth(data) {
+  return (data.mark ? 12 : 8) + widthOf(brief(data.label, LABEL)) + (data.mark?.text ? widthOf(` ${data.mark.text}`) + 3 : 0)
+    + (data.slot !== undefined ? 14 : 0);
+}
 
 /**
  * Draw a tree.  Nodes may have a mark: {kind: "wrong" | "right" | "odd", text, weight}.  Wrong nodes are red squares with
@@ -20,16 +24,15 @@ export function drawTree(tree) {
   // Columns as wide as their labels.
   const columns = [];
   root.each((d) => {
-    const text = brief(d.data.label, LABEL) + (d.data.mark?.text ? ` ${d.data.mark.text}` : "");
-    columns[d.depth] = Math.max(columns[d.depth] ?? 0, width(text));
+    columns[d.depth] = Math.max(columns[d.depth] ?? 0, textWidth(d.data));
   });
   const start = [];
-  columns.reduce((x, w, depth) => { start[depth] = x; return x + w + 50; }, 14);
+  columns.reduce((x, w, depth) => { start[depth] = x; return x + w + 36; }, 14);
   tidy().nodeSize([ROW, 1]).separation((a, b) => (a.parent === b.parent ? 1 : 1.25))(root);
   let top = Infinity;
   let bottom = -Infinity;
   root.each((d) => { top = Math.min(top, d.x); bottom = Math.max(bottom, d.x); });
-  const w = start[columns.length - 1] + columns[columns.length - 1] + 24;
+  const w = start[columns.length - 1] + columns[columns.length - 1] + 10;
   const h = bottom - top + 2 * ROW;
   const drawing = svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, height: h, class: "tree" });
   const y = (d) => d.x - top + ROW;
@@ -38,8 +41,7 @@ export function drawTree(tree) {
     const bend = x2 - 30;
     const y1 = y(link.source);
     const y2 = y(link.target);
-    const text = brief(link.source.data.label, LABEL) + (link.source.data.mark?.text ? ` ${link.source.data.mark.text}` : "");
-    const from = Math.min(bend, start[link.source.depth] + 14 + width(text));
+    const from = Math.min(bend, start[link.source.depth] + textWidth(link.source.data) - 4);
     drawing.append(svg("path", { class: "link", d: `M${from},${y1}H${bend}C${bend + 15},${y1} ${bend + 15},${y2} ${x2},${y2}` }));
   }
   const gaps = (d) => d.parent && d.data.slot !== undefined && d.data.slot !== d.parent.children.indexOf(d) + 1;
@@ -49,7 +51,7 @@ export function drawTree(tree) {
 
 function node(data, x, y, gap) {
   const mark = data.mark;
-  const group = svg("g", { class: `node${data.special || data.more ? " special" : ""}${mark ? ` ${mark.kind}` : ""}` });
+  const group = svg("g", { "data-weight": mark?.weight, class: `node${data.special || data.more ? " special" : ""}${mark ? ` ${mark.kind}` : ""}` });
   group.append(svg("title", {}, visible(data.label).slice(0, 1000) + (mark?.about ? `: ${mark.about}` : "")
     + (data.slot ? ` (slot ${data.slot})` : "")));
   if (mark?.kind === "wrong") {
