@@ -49,7 +49,7 @@ test:
 	@tools/run-tests $(BUILD):unit,law,oracle,cli,edges,docs,tools,fuzz,python $(SANITIZED):unit,cli
 
 test-long:
-	@tools/setup long bare
+	@tools/setup long bare browser
 	@$(call configure,$(BUILD),$(PLACES))
 	@$(call configure,$(COVERED),-Db_coverage=true -Doptimization=0 -Dc_args=-fprofile-update=atomic)
 	@CC=clang; export CC; $(call configure,$(THREADS),-Db_sanitize=thread -Db_lundef=false -Doptimization=1)

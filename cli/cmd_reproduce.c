@@ -181,11 +181,13 @@ static int write_all(const reproduction *r)
     int code = reproduce_json_write(r);
     code = code == EXIT_OK ? reproduce_table_write(r) : code;
     code = code == EXIT_OK ? reproduce_pictures_write(r) : code;
+    code = code == EXIT_OK ? reproduce_report_write(r) : code;
     if (code == EXIT_OK) {
         reproduce_table_print(r);
         fflush(stdout); /* the message comes after the tables where both go to one file */
         if (!r->line.quiet) {
-            terminal_message("written to %s: results.json, table.md, pictures, predictions, runs",
+            terminal_message("written to %s: report.html, results.json, table.md, pictures, "
+                             "predictions, runs",
                              r->folder);
         }
     }
@@ -289,8 +291,9 @@ const cli_command command_reproduce = {
                    "2019): 'labelling' removes the labels of the test trees and generates "
                    "them again; 'inex05' and 'inex06' classify documents. Prints the "
                    "paper's table with ours beside it and the best run's confusion "
-                   "matrix. The output folder gets every figure (results.json), the "
-                   "tables (table.md), predictions, run files, and pictures (SVG).\n\n"
+                   "matrix. The output folder gets a page that shows the best run of each "
+                   "model (report.html), every figure (results.json), the tables "
+                   "(table.md), predictions, run files, and pictures (SVG).\n\n"
                    "The settings are the paper's: 100 iterations, from 1 to 5 active "
                    "slots (labelling: 3), equally probable classes, labels drawn at "
                    "random. Figures for other settings are given as well: most probable "

@@ -26,7 +26,7 @@ const licences = [...packages].sort().map((name) => {
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
   if (!file || !existsSync(join(folder, file))) throw new Error(`${name} has no licence file`);
   return `${name} ${about.version} (${about.license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
-}).join("\n----\n\n").replace(/--+>/g, "->").replace(/-->/g, "->").replace(/<!--/g, "").replace(/[^\x20-\x7e\n]/g, (c) => `&#${c.codePointAt(0)};`);
+}).join("\n====\n\n").replace(/--/g, "- -").replace(/[^\x20-\x7e\n]/g, (c) => `&#${c.codePointAt(0)};`); // no end of a comment
 
 const style = (await build({ entryPoints: [join(here, "src/style.css")], absWorkingDir: here, minify: true, charset: "ascii",
   write: false })).outputFiles[0].text.trim();
@@ -34,4 +34,4 @@ const hash = createHash("sha256").update(script).digest("base64");
 const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
 const parts = { STYLE: style, SCRIPT: script, POLICY: policy };
 const page = readFileSync(join(here, "src/page.html"), "utf8").replace(/@(STYLE|SCRIPT|POLICY)@/g, (_, key) => parts[key]);
-writeFileSync(out, page.trimEnd() + `\n<!--\nThe script of this page contains:\n\n${licences.replace(/--/g, "- -")}-->\n`);
+writeFileSync(out, page.trimEnd() + `\n<!--\nThe script of this page contains:\n\n${licences}-->\n`);

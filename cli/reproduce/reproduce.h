@@ -4,6 +4,7 @@
  *   DIR/results.json, DIR/table.md         all figures
  *   DIR/runs/MODEL-cSTATES-sSEED.run       a run file for each run
  *   DIR/predictions/MODEL-cSTATES-sSEED.tsv
+ *   DIR/report.html                        the best run of each model, as `phloem report` shows it
  *   DIR/tree-MODEL.svg, DIR/confusion-MODEL.svg   of each model's best run
  *   DIR/symm/                              the labelling trees, if they were generated
  */
@@ -118,13 +119,14 @@ int reproduce_test_outcome(reproduction *r, const phl_run *run, outcome *o);
 /* Means, standard deviations, the best run. */
 void reproduce_run_finish(const reproduction *r, cell *c);
 
-/* ---- results (reproduce_table.c, reproduce_json.c, reproduce_pictures.c) ---- */
+/* ---- results (reproduce_table.c, _json.c, _pictures.c, _report.c) ---- */
 
 void reproduce_table_print(const reproduction *r);
 /* Each writes its files below the folder and returns an exit code. */
 int reproduce_table_write(const reproduction *r);
 int reproduce_json_write(const reproduction *r);
 int reproduce_pictures_write(const reproduction *r);
+int reproduce_report_write(const reproduction *r);
 /* The cell with the best run of c's model; NULL unless c is the first cell of that model. */
 const cell *reproduce_run_best(const reproduction *r, const cell *c);
 

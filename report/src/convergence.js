@@ -27,7 +27,7 @@ function nameLines(drawing, ends, [low, high], margins, word) {
   const x = width - margins.right + 4;
   drawing.append(svg("g", {}, places.map((place) => [
     svg("line", { x1: x, x2: x + 18, y1: place.y, y2: place.y, stroke: COLOURS[place.i % 6], "stroke-dasharray": DASHES[place.i % 6], "stroke-width": 1.6 }),
-    svg("text", { x: x + 22, y: place.y, dy: "0.35em", fill: "currentColor" }, `${word} ${place.chain}`)])));
+    svg("text", { x: x + 22, y: place.y, dy: "0.35em", fill: "currentColor", "text-anchor": "start" }, `${word} ${place.chain}`)])));
 }
 
 /** All chains over the iterations, the warm-up shaded. */

@@ -42,7 +42,7 @@ function start() {
   if (report.test) ofRun.push(section("test", "Test", () => testSection(report, run())));
   ofRun.push(section("learned", "What was learned", () => learnedSection(run())),
     section("convergence", "Convergence", () => convergenceSection(run())),
-    section("data", "Training trees", () => dataSection(run().data, "trees it was trained on")));
+    section("training", "Training trees", () => dataSection(run().data, "trees it was trained on")));
   sections.push(...ofRun);
   if (report.test) sections.push(section("testdata", "Test trees", () => dataSection(report.test.data, "test trees")));
 

@@ -13,6 +13,7 @@ export function standalone(drawing) {
   from.forEach((element, i) => {
     if (element.tagName === "style" || element.tagName === "title") return;
     const style = getComputedStyle(element);
+    for (const { name, value } of [...to[i].attributes]) if (value.includes("var(")) to[i].removeAttribute(name);
     to[i].setAttribute("style", COPIED.map((key) => `${key}:${style.getPropertyValue(key)}`).join(";"));
   });
   copy.querySelectorAll("style").forEach((element) => element.remove());
@@ -28,6 +29,10 @@ export function standalone(drawing) {
 export function picture(title, about, drawing, { small = false, lead, note } = {}) {
   const inner = drawing.tagName === "svg" ? drawing : drawing.querySelector("svg");
   const id = unique("picture");
+  for (const part of inner.querySelectorAll("[aria-label], [aria-description]")) { // an image is one thing to a reader
+    part.removeAttribute("aria-label");
+    part.removeAttribute("aria-description");
+  }
   inner.setAttribute("role", "img");
   inner.setAttribute("aria-label", `${title}. ${about}`);
   const save = el("button", { type: "button", class: "save", onclick: () =>

@@ -7,7 +7,7 @@ const LABEL = 22; // characters
 
 /** What stands beside a node, and how wide that is. */
 function textWidth(data) {
-  return (data.mark ? 12 : 8) + widthOf(brief(data.label, LABEL)) + (data.mark?.text ? widthOf(` ${data.mark.text}`) + 3 : 0)
+  return (data.mark ? 16 : 12) + widthOf(brief(data.label, LABEL)) + (data.mark?.text ? widthOf(` ${data.mark.text}`) + 3 : 0)
     + (data.slot !== undefined ? 14 : 0);
 }
 
