@@ -72,8 +72,8 @@ function heat(classes) {
     ] });
   const rows = classes.flatMap((c) => (c.slots ?? []).map((s) => ({ ...s, of: className(c) })));
   return [el("h3", {}, "Which child positions matter"),
-    picture("Blocks by slot and class", "Rows are classes, columns slots. The number is the mean of the blocks that a slot's child values fall into: 1 means that the slot does not matter. The darker, the more draws in which it matters.",
-      drawing, { note: "The number is the mean count of blocks over the draws; 1.0: the slot does not matter. The darker, the larger the share of draws in which it matters." }),
+    picture("Blocks by slot and class", "Rows are classes, columns slots. The number is the mean of the blocks that a slot's child values fall into: 1 means that the slot does not matter. The stronger the colour, the more draws in which it matters.",
+      drawing, { note: "The number is the mean count of blocks over the draws; 1.0: the slot does not matter. The stronger the colour, the larger the share of draws in which it matters." }),
     el("details", {}, el("summary", {}, "The same as a table"), table("Posterior of block counts", [
       { title: "class", value: (r) => r.of, show: (r) => name(r.of) },
       { title: "slot", numeric: true, value: (r) => r.slot },

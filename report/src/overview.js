@@ -144,7 +144,7 @@ export function comparison(report) {
   const measured = (run) => run.test?.classification?.evaluation;
   const columns = [
     { title: "run", value: (r) => r.path, show: (r) => name(r.path) },
-    { title: "model", value: modelName },
+    { title: "model", value: modelName, show: (r) => el("span", { class: "tag plain" }, modelName(r)) },
     { title: "trained on", numeric: true, value: (r) => r.trees, show: (r) => number(r.trees) },
   ];
   if (report.runs.some(measured)) {

@@ -246,7 +246,7 @@ function odd(report, tree, by) {
 
 function oddest(report, o) {
   return [el("h3", {}, "Oddest trees"),
-    el("p", {}, `Of ${number(o.of)} trees, those with the highest ${o.by === "oddity" ? "oddity" : "number of bits a label"}. Beside a node stands how many bits its label costs, given all others; larger and darker nodes are odder.`),
+    el("p", {}, `Of ${number(o.of)} trees, those with the highest ${o.by === "oddity" ? "oddity" : "number of bits a label"}. Beside a node stands how many bits its label costs, given all others; the larger a node, the odder it is.`),
     cards(o.trees, (tree) => odd(report, tree, o.by))];
 }
 

@@ -332,6 +332,14 @@ def main():
         seen = report_of(at("tf.run"), "--test", at("train.trees"))
         REPORT.line("tested-on-training-trees" in {alert["code"] for alert in seen["alerts"]}
                     and seen["verdict"]["level"] == "trouble", "trees of the training are no test")
+        # Documents by other grammars under the same names of classes: nothing that was learned holds.
+        codes = {alert["code"]: alert["level"] for alert in report_of(at("linear.run"), "--test", test)["alerts"]}
+        figures = report_of(at("linear.run"), "--test", test)["runs"][0]["test"]["classification"]["evaluation"]
+        below = figures["accuracy"] <= figures["largest_share"]
+        near_it = not below and figures["accuracy_low"] <= figures["largest_share"]
+        REPORT.line(below + near_it == 1 and codes.get("below-largest-class") == ("trouble" if below else None)
+                    and codes.get("near-largest-class") == ("note" if near_it else None),
+                    "an alert when the largest class would do as well", codes, figures["accuracy"])
         check_page(folder, [at("default.run"), at("tf.run"), "--test", test])
         check_hostile(folder)
         check_edges(folder)
