@@ -242,6 +242,7 @@ static int run_label_command(const cli_arguments *parsed)
 {
     labelling l = {.parsed = parsed, .evaluated = arguments_given(parsed, "hide")};
     phl_run *run = NULL;
+    run_company company = {0};
     phl_label_options_init(&l.options);
     int code = check_options(parsed);
     if (code == EXIT_OK) {
@@ -254,11 +255,17 @@ static int run_label_command(const cli_arguments *parsed)
         code = run_open_labeller(parsed, &run);
     }
     if (code == EXIT_OK) {
+        code = run_open_company(parsed, &company);
+    }
+    if (code == EXIT_OK) {
         l.run = run;
+        l.options.with = (const phl_run *const *)company.runs;
+        l.options.n_with = company.n;
         l.n_probabilities = arguments_flag(parsed, "probabilities") ? phl_run_labels(run) : 0;
         code = label(&l);
     }
     blocks_close(&l.blocks);
+    run_close_company(&company);
     phl_run_free(run);
     return code;
 }
@@ -275,6 +282,8 @@ static const cli_option label_rows[] = {
                     "add the probability of every label to the predictions, one column each"),
     OPTION_FLAG_ROW("drawn", "put labels drawn at random into the trees instead of the most "
                              "probable ones"),
+    OPTION_WITH_ROW("further runs: the probabilities are the geometric mean of what all say, over "
+                    "the labels of RUN; labels are drawn by RUN alone"),
     OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print the evaluation as one JSON object"),
     OPTION_SEED_ROW,
@@ -296,6 +305,7 @@ static const example examples[] = {
     {"how well are hidden labels predicted?", "phloem label --hide all trees.run test.trees"},
     {"hide a fifth of them, write all probabilities",
      "phloem label --hide 0.2 trees.run test.trees -p hidden.tsv --probabilities"},
+    {"by two runs together", "phloem label trees.run damaged.trees --with td.run"},
     {NULL, NULL}};
 
 const cli_command command_label = {

@@ -31,13 +31,31 @@ static int look(const cli_arguments *parsed, const char *path, progress_line *li
     if (code == EXIT_OK) {
         const phl_train_options *options = phl_run_options(run);
         line->chains = options && options->learner == PHL_LEARNER_GIBBS;
-        *finished = !training_interrupted(run) && !arguments_given(parsed, "iterations");
+        *finished = !training_interrupted(run) && !arguments_given(parsed, "iterations") &&
+                    !training_members_missing(run);
         if (!arguments_flag(parsed, "quiet") && !*finished) {
             terminal_message("%s: model %s, %u states", path, phl_kind_name(phl_run_kind(run)),
                              (unsigned)phl_run_states(run));
         }
     }
     phl_run_free(run);
+    return code;
+}
+
+/* Members that were to come after the first model. */
+static int add_members(const cli_arguments *parsed, const char *path, const phl_forest *forest,
+                       phl_run *run)
+{
+    phl_forest *stored = NULL;
+    phl_error error = {0};
+    if (!training_members_missing(run) || training_interrupted(run)) {
+        return EXIT_OK;
+    }
+    if (!forest && phl_run_open_trees(path, &stored, &error) != PHL_OK) {
+        return usage_report(parsed->command, &error);
+    }
+    int code = training_members_add(parsed, forest ? forest : stored, path, run);
+    phl_forest_free(stored);
     return code;
 }
 
@@ -68,7 +86,8 @@ static int resume(const cli_arguments *parsed, const char *path, const phl_fores
     if (status != PHL_OK) {
         code = usage_report(parsed->command, &error);
     } else {
-        code = finished ? EXIT_OK : training_end(parsed, run, path);
+        code = add_members(parsed, path, forest, run);
+        code = finished || code != EXIT_OK ? code : training_end(parsed, run, path);
     }
     interrupt_poll(false);
     phl_run_free(run);

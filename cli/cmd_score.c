@@ -11,10 +11,11 @@ typedef struct scoring {
     tree_blocks blocks; /* first: what callbacks get */
     const phl_run *run;
     bool per_node;
-    bool odd;     /* the run has an expert */
+    bool odd;     /* the run has an expert, or there are several */
     double alarm; /* rate; 0: all trees */
     row_writer rows;
     bool begun; /* are there rows? */
+    run_company company;
 } scoring;
 
 /* ---- rows ---- */
@@ -124,6 +125,8 @@ static int score(scoring *s, const cli_arguments *parsed)
     options.threads = arguments_threads(parsed);
     options.report = blocks_report(&s->blocks);
     options.context = s;
+    options.with = (const phl_run *const *)s->company.runs;
+    options.n_with = s->company.n;
     phl_status status = phl_score(s->run, s->blocks.source, &options, take_score, &error);
     code = blocks_finish(&s->blocks, status, &error);
     if (code == EXIT_OK) {
@@ -165,11 +168,13 @@ static int run_score(const cli_arguments *parsed)
     if (code == EXIT_OK) {
         scoring s = {.run = run,
                      .per_node = arguments_flag(parsed, "per-node"),
-                     .odd = expert.trees > 0,
+                     .odd = expert.trees > 0 || arguments_given(parsed, "with"),
                      .alarm =
                          arguments_given(parsed, "alarm") ? arguments_real(parsed, "alarm") : 0};
-        code = score(&s, parsed);
+        code = run_open_company(parsed, &s.company);
+        code = code == EXIT_OK ? score(&s, parsed) : code;
         blocks_close(&s.blocks);
+        run_close_company(&s.company);
     }
     phl_run_free(run);
     return code;
@@ -187,9 +192,11 @@ static const cli_option score_rows[] = {
      .argument = "RATE",
      .low = 0.000001,
      .high = 0.5,
-     .excludes = "per-node structure",
+     .excludes = "per-node structure with",
      .help = "with an expert in RUN: only trees odder than all but this share of the training "
              "trees, one row for each node to blame (with half the bits of the worst, or more)"},
+    OPTION_WITH_ROW("further runs: bits and oddity are of the geometric mean of what all predict; "
+                    "percentiles are not known then"),
     OPTION_BLOCK_ROW,
     OPTION_JSON_ROW("print a JSON array with an object for each row, numbers in full"),
 };

@@ -37,10 +37,23 @@ static void show_expert(const phl_run *run)
     phl_expert_summary expert;
     char neighbourhoods[NUMBER_SIZE], hidden[NUMBER_SIZE];
     phl_expert_summarise(run, &expert);
+    for (size_t i = 0; i < phl_run_members(run); i++) {
+        const phl_run *member = phl_run_member(run, i);
+        printf("%sfurther model: %s, %u %s\n", i == 0 ? "\n" : "",
+               phl_kind_name(phl_run_kind(member)), (unsigned)phl_run_states(member),
+               phl_run_kind(member) == PHL_GRAMMAR ? "annotations at most" : "states");
+    }
+    if (expert.trees && expert.neighbourhoods == 0) {
+        printf("\nthe models are pooled\n");
+    }
     if (expert.trees) {
-        printf("\nexpert: %s distinct neighbourhoods%s\n",
-               number_grouped(expert.neighbourhoods, neighbourhoods),
-               phl_run_kind(run) == PHL_NO_KIND ? "" : ", pooled with the model");
+        if (expert.neighbourhoods) {
+            printf("\nexpert: %s distinct neighbourhoods%s\n",
+                   number_grouped(expert.neighbourhoods, neighbourhoods),
+                   expert.models == 0   ? ""
+                   : expert.models == 1 ? ", pooled with the model"
+                                        : ", pooled with the models");
+        }
         printf("  %s labels hidden in trees left out: %.2f %% right, log-loss %.4f nats\n",
                number_grouped(expert.hidden, hidden), 100 * expert.accuracy, expert.log_loss);
     }

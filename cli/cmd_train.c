@@ -100,7 +100,7 @@ static int describe(const cli_arguments *parsed, const phl_forest *forest, const
 /* ---- the command ---- */
 
 static int train(const cli_arguments *parsed, const phl_forest *forest, const training *how,
-                 bool expert, progress_line *line)
+                 progress_line *line)
 {
     const char *path = arguments_path(parsed, "output");
     phl_run *run = NULL;
@@ -123,8 +123,8 @@ static int train(const cli_arguments *parsed, const phl_forest *forest, const tr
     interrupt_poll(true);
     phl_status status = phl_train_file(forest, &how->options, &file, path, &run, &error);
     progress_end(line);
-    if (status == PHL_OK && expert && !training_interrupted(run)) {
-        code = training_members_add(parsed, forest, run);
+    if (status == PHL_OK && training_members_missing(run) && !training_interrupted(run)) {
+        code = training_members_add(parsed, forest, path, run);
     }
     if (status == PHL_OK && code == EXIT_OK) {
         code = training_end(parsed, run, path);
@@ -156,14 +156,13 @@ static int train_alone(const cli_arguments *parsed, bool expert)
 static int begin(const cli_arguments *parsed, const training_members *members, progress_line *line,
                  training *how)
 {
-    int code = training_begin(parsed, line, members->kind, how);
+    int code =
+        training_begin(parsed, line, members->n > 0 ? members->kinds[0] : PHL_NO_KIND, how);
     if (code != EXIT_OK) {
         return code;
     }
-    uint32_t usual = how->options.kind == PHL_GRAMMAR             ? 16
-                     : how->options.kind == PHL_TF                ? 20
-                     : members->expert && members->kind == PHL_TD ? 40
-                                                                  : 10;
+    uint32_t usual = training_members_states(how->options.kind, members);
+    how->options.members = members->text;
     how->options.states_auto =
         arguments_given(parsed, "states") && arguments_integer(parsed, "states") == 0;
     how->options.states = arguments_given(parsed, "states") && !how->options.states_auto
@@ -191,7 +190,7 @@ static int run_train(const cli_arguments *parsed)
     training_members members = {0};
     int code = check_output(parsed);
     code = code == EXIT_OK ? training_members_read(parsed, &members) : code;
-    bool alone = members.expert && members.kind == PHL_NO_KIND;
+    bool alone = members.expert && members.n == 0;
     if (code == EXIT_OK && (alone || arguments_flag(parsed, "classifier"))) {
         return train_alone(parsed, alone);
     }
@@ -213,7 +212,7 @@ static int run_train(const cli_arguments *parsed)
         how.options.fold = fold;
     }
     if (code == EXIT_OK) {
-        code = train(parsed, forest, &how, members.expert, &line);
+        code = train(parsed, forest, &how, &line);
     }
     training_clear(&how);
     free(fold);
@@ -260,8 +259,9 @@ static const cli_option run_rows[] = {
      .argument = "LIST",
      .excludes = "model piece piece-classes piece-chains",
      .help =
-         "what labels are filled in and odd trees are found by, together: one of tf, sp, full, "
-         "td and grammar, and expert, separated by a comma; 'expert' alone is a predictor on the "
+         "what labels are filled in and odd trees are found by, together: some of tf, sp, full, "
+         "td and grammar, and expert, separated by commas; other options are for the first "
+         "model, which also draws trees and classifies; 'expert' alone is a predictor on the "
          "labels around a node, without a model of trees"},
     {.name = "classifier",
      .type = OPTION_FLAG,

@@ -56,6 +56,37 @@ int run_open_labeller(const cli_arguments *parsed, phl_run **run)
                                                                  : run_check_trained(parsed, *run);
 }
 
+int run_open_company(const cli_arguments *parsed, run_company *company)
+{
+    size_t n = 0;
+    const char *const *paths = arguments_list(parsed, "with", &n);
+    int code = EXIT_OK;
+    *company = (run_company){.runs = n ? terminal_allocate(n, sizeof *company->runs) : NULL};
+    for (size_t i = 0; code == EXIT_OK && i < n; i++) {
+        phl_expert_summary expert;
+        phl_error error = {0};
+        phl_run *run = NULL;
+        if (phl_run_open(paths[i], &run, &error) != PHL_OK) {
+            return usage_report(parsed->command, &error);
+        }
+        company->runs[company->n++] = run;
+        phl_expert_summarise(run, &expert);
+        code = phl_run_kind(run) == PHL_NO_KIND && expert.trees > 0
+                   ? EXIT_OK
+                   : run_check_trained(parsed, run);
+    }
+    return code;
+}
+
+void run_close_company(run_company *company)
+{
+    for (size_t i = 0; i < company->n; i++) {
+        phl_run_free(company->runs[i]);
+    }
+    free(company->runs);
+    *company = (run_company){0};
+}
+
 int run_open_trained(const cli_arguments *parsed, phl_run **run)
 {
     int code = run_open(parsed, run);

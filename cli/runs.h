@@ -40,6 +40,17 @@ int run_open(const cli_arguments *parsed, phl_run **run);
 int run_open_trained(const cli_arguments *parsed, phl_run **run);
 /* The same; an expert alone will do. */
 int run_open_labeller(const cli_arguments *parsed, phl_run **run);
+/* The runs of --with, [n], each with labels to predict; to be closed in any case. */
+typedef struct run_company {
+    phl_run **runs;
+    size_t n;
+} run_company;
+#define OPTION_WITH_ROW(what_)                                                                     \
+    {                                                                                              \
+        .name = "with", .type = OPTION_LIST, .argument = "RUN,...", .help = what_                  \
+    }
+int run_open_company(const cli_arguments *parsed, run_company *company);
+void run_close_company(run_company *company);
 /* That refusal alone, and of a run without models.  Returns an exit code. */
 int run_check_trained(const cli_arguments *parsed, const phl_run *run);
 

@@ -58,16 +58,25 @@ int training_classifier(const cli_arguments *parsed, const phl_forest *forest);
 extern const option_group piece_options;
 int training_piece_choose(const cli_arguments *parsed, phl_train_options *options);
 
-/* --members: the model, if any, and whether there is an expert (training_members.c). */
+/* --members: the models, if any, and whether there is an expert (training_members.c). */
+enum { TRAINING_MOST_MEMBERS = 6 };
 typedef struct training_members {
-    phl_kind kind; /* PHL_NO_KIND: none */
+    const char *text; /* as it was given; NULL: it was not */
+    size_t n;
+    phl_kind kinds[TRAINING_MOST_MEMBERS]; /* [n] the first is trained as other options say */
     bool expert;
 } training_members;
 int training_members_read(const cli_arguments *parsed, training_members *members);
+/* The states a model has unless --states says otherwise. */
+uint32_t training_members_states(phl_kind kind, const training_members *members);
 /* Train an expert alone and write it to --output.  Returns the exit code. */
 int training_members_expert(const cli_arguments *parsed, const phl_forest *forest);
-/* Give the run just written to --output an expert, too. */
-int training_members_add(const cli_arguments *parsed, const phl_forest *forest, phl_run *run);
+/* Are there members that a run is to have, and has not? */
+bool training_members_missing(const phl_run *run);
+/* Give the run in `path`, whose first model is trained, the members that it lacks.  Returns the
+ * exit code. */
+int training_members_add(const cli_arguments *parsed, const phl_forest *forest, const char *path,
+                         phl_run *run);
 
 /* Did a class or chain stop before its end? */
 bool training_interrupted(const phl_run *run);

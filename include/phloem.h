@@ -688,6 +688,8 @@ typedef struct phl_train_options {
      * taken for all classes.  Not for grammars, nor with partition, sizes or pieces. */
     bool states_auto;
     uint32_t states_max; /* 40 */
+    const char *members; /* NULL; further members that the run is to get, stored in it for whoever
+                            goes on with it: "td,expert" */
 } phl_train_options;
 
 #define phl_train_options_init(options) phl_train_options_init_sized((options), sizeof *(options))
@@ -950,6 +952,10 @@ typedef struct phl_score_options {
     phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
+    /* Runs that bits and oddity are pooled with (maths.md): none.  Percentiles are not
+     * known then. */
+    const phl_run *const *with;
+    size_t n_with;
 } phl_score_options;
 
 #define phl_score_options_init(options) phl_score_options_init_sized((options), sizeof *(options))
@@ -1168,6 +1174,8 @@ typedef struct phl_label_options {
     phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
+    const phl_run *const *with; /* runs that predictions are pooled with (maths.md): none */
+    size_t n_with;
 } phl_label_options;
 
 #define phl_label_options_init(options) phl_label_options_init_sized((options), sizeof *(options))
@@ -1392,6 +1400,7 @@ typedef struct phl_expert_options {
     const char *command_line; /* stored in the run by phl_train_expert; may be NULL */
     phl_cancel_fn cancel;
     void *context;
+    bool models_only; /* false; true: pool the models of the run, without chains of contexts */
 } phl_expert_options;
 
 #define phl_expert_options_init(options) phl_expert_options_init_sized((options), sizeof *(options))
@@ -1402,14 +1411,24 @@ PHL_API void phl_expert_options_init_sized(phl_expert_options *options, size_t s
 PHL_API phl_status phl_train_expert(const phl_forest *forest, const phl_expert_options *options,
                                     phl_run **run, phl_error *error);
 
+/* Give a run a further model, in memory, trained with options of its own (per_class is that of the
+ * run).  It has a say once phl_run_add_expert has found what each member counts; an expert that the
+ * run has is taken away.  The trees must be those the run was trained on. */
+PHL_API phl_status phl_run_add_member(phl_run *run, const phl_forest *forest,
+                                      const phl_train_options *options, phl_error *error);
+/* Further models of a run, each as a run of its own, borrowed; NULL beyond the last. */
+PHL_API size_t phl_run_members(const phl_run *run);
+PHL_API const phl_run *phl_run_member(const phl_run *run, size_t index);
+
 /* Give a run an expert, in memory: labels are then filled in, and oddity is measured, by the
- * product of model and expert, with weights that are learned by hiding labels of trees left out;
- * for that a model is trained once or twice more, on the other trees.  The trees must be those the
- * run was trained on. */
+ * product of models and expert, with weights that are learned by hiding labels of trees left out;
+ * for that every model is trained once or twice more, on the other trees.  The trees must be those
+ * the run was trained on. */
 PHL_API phl_status phl_run_add_expert(phl_run *run, const phl_forest *forest,
                                       const phl_expert_options *options, phl_error *error);
-/* Write the expert of a run into the file that the run was written to; the rest of it stays. */
-PHL_API phl_status phl_run_save_expert(const phl_run *run, const char *path, phl_error *error);
+/* Write the further models and the expert of a run into the file that the run was written to; the
+ * rest of it stays. */
+PHL_API phl_status phl_run_save_members(const phl_run *run, const char *path, phl_error *error);
 
 /* What the caller provides, filled. */
 typedef struct phl_expert_summary {
@@ -1420,6 +1439,7 @@ typedef struct phl_expert_summary {
     double accuracy;         /* the fraction that the pool predicts, */
     double log_loss;         /* and nats a label */
     uint64_t odd_trees;      /* that percentiles of oddity rest on */
+    size_t models;           /* among the voices */
 } phl_expert_summary;
 PHL_API void phl_expert_summarise(const phl_run *run, phl_expert_summary *summary);
 

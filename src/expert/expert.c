@@ -176,7 +176,7 @@ phl_status phl_expert_create(const phl_forest *forest, const size_t *trees, size
     made->n_labels = forest->labels.count;
     made->strength = 1.0;
     made->discount = 0.5;
-    made->n_voices = PHL_EXPERT_CHAINS;
+    made->n_chains = made->n_voices = PHL_EXPERT_CHAINS;
     made->trees = n;
     for (size_t i = 0; i < PHL_EXPERT_PATTERNS; i++) {
         for (size_t v = 0; v < PHL_EXPERT_CHAINS; v++) {
@@ -204,7 +204,9 @@ static bool is_symbol(const phl_expert *expert, size_t place, uint32_t symbol)
 
 bool phl_expert_is_sound(const phl_expert *expert)
 {
-    bool good = expert->n_voices >= PHL_EXPERT_CHAINS &&
+    bool good = (expert->n_chains == PHL_EXPERT_CHAINS ||
+                 (expert->n_chains == 0 && expert->n_rows == 0)) &&
+                expert->n_voices > 0 && expert->n_voices >= expert->n_chains &&
                 expert->n_voices <= PHL_EXPERT_MOST_VOICES && expert->strength > 0.0 &&
                 expert->strength <= 1e6 && expert->discount >= 0.0 && expert->discount < 1.0;
     for (size_t i = 0; good && i < expert->n_rows; i++) {
@@ -479,7 +481,7 @@ phl_status phl_expert_tables_reserve(phl_expert_tables *tables,
                                      const uint32_t near[PHL_NEAR_PLACES], phl_error *error)
 {
     phl_status status = PHL_OK;
-    for (size_t c = 0; c < PHL_EXPERT_CHAINS; c++) {
+    for (size_t c = 0; c < tables->expert->n_chains; c++) {
         phl_places places = 0;
         for (const unsigned char *at = chains[c]; status == PHL_OK && *at != PHL_NEAR_PLACES;
              at++) {
@@ -527,7 +529,7 @@ void phl_expert_chains(const phl_expert_tables *tables, const uint32_t near[PHL_
                        double *p)
 {
     size_t width = tables->expert->n_labels + 1;
-    for (size_t c = 0; c < PHL_EXPERT_CHAINS; c++) {
+    for (size_t c = 0; c < tables->expert->n_chains; c++) {
         phl_places places = 0;
         double *own = p + c * width;
         memcpy(own, tables->base, width * sizeof *own);

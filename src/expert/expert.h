@@ -35,6 +35,7 @@ struct phl_expert {
     size_t n_rows, capacity;
     phl_expert_row *rows;      /* ascending labels */
     double strength, discount; /* of the smoothing */
+    size_t n_chains;           /* PHL_EXPERT_CHAINS; 0: models are pooled without it */
     size_t n_voices;           /* chains, and the models of the run */
     double weights[PHL_EXPERT_PATTERNS][PHL_EXPERT_MOST_VOICES];
 

@@ -45,16 +45,15 @@ static void free_options(phl_train_options *options)
     if (options != NULL) {
         phl_free((char *)options->partition);
         phl_free((char *)options->command_line);
+        phl_free((char *)options->members);
         phl_free((uint32_t *)options->sizes);
         phl_free(options);
     }
 }
 
-void phl_run_free(phl_run *run)
+/* All but further members. */
+static void free_one(phl_run *run)
 {
-    if (run == NULL) {
-        return;
-    }
     for (size_t i = 0; i < run->n_models; i++) {
         for (size_t d = 0; d < run->models[i].n_draws; d++) {
             phl_params_free(run->models[i].draws[d].params);
@@ -75,7 +74,54 @@ void phl_run_free(phl_run *run)
     phl_head_free(run->head);
     phl_expert_free(run->expert);
     phl_forest_free(run->forest);
+    phl_free(run->members);
     phl_free(run);
+}
+
+void phl_run_free(phl_run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < run->n_members; i++) { /* which have none themselves */
+        free_one(run->members[i]);
+    }
+    free_one(run);
+}
+
+phl_status phl_run_take_member(phl_run *run, phl_run *member, phl_error *error)
+{
+    bool fits = member->n_members == 0 && member->kind != PHL_NO_KIND &&
+                member->per_class == run->per_class &&
+                phl_alphabet_equal(&member->labels, &run->labels) &&
+                phl_alphabet_equal(&member->classes, &run->classes);
+    for (size_t i = 0; fits && i < member->n_models; i++) {
+        fits = member->models[i].n_draws > 0;
+    }
+    if (!fits) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "train all members on the same trees",
+                         "a further model that does not fit the labels and classes of the run");
+    }
+    if (run->n_members + 1 >= PHL_RUN_MOST_MODELS) {
+        return phl_raise(error, PHL_ERR_LIMIT, NULL, "more than %d models in a run",
+                         PHL_RUN_MOST_MODELS);
+    }
+    phl_status status = phl_grow(&run->members, &run->member_capacity, run->n_members + 1,
+                                 sizeof *run->members, error);
+    if (status == PHL_OK) {
+        run->members[run->n_members++] = member;
+    }
+    return status;
+}
+
+size_t phl_run_members(const phl_run *run)
+{
+    return run->n_members;
+}
+
+const phl_run *phl_run_member(const phl_run *run, size_t index)
+{
+    return index < run->n_members ? run->members[index] : NULL;
 }
 
 phl_status phl_run_add_trace(phl_run *run, const phl_trace_row *row, phl_error *error)
@@ -124,8 +170,9 @@ phl_status phl_run_set_options(phl_run *run, const phl_train_options *options,
     *made = *options;
     phl_status texts = own_text(&made->partition, error);
     phl_status command = own_text(&made->command_line, error);
+    phl_status members = own_text(&made->members, error);
     phl_status sizes = own_sizes(&made->sizes, made->n_sizes, error);
-    if (texts != PHL_OK || command != PHL_OK || sizes != PHL_OK) {
+    if (texts != PHL_OK || command != PHL_OK || members != PHL_OK || sizes != PHL_OK) {
         free_options(made);
         phl_free(before);
         return PHL_ERR_MEMORY;

@@ -44,7 +44,9 @@ struct phl_run {
     size_t *earlier; /* [n_earlier] iterations asked for before the run was extended, ascending */
     size_t n_earlier;
     phl_head *head;     /* linear classifier; NULL: none */
-    phl_expert *expert; /* on neighbourhoods, and how models are pooled with it; NULL: none */
+    size_t n_members, member_capacity; /* further models of the same trees, */
+    phl_run **members;  /* each a run without more than models; owned */
+    phl_expert *expert; /* on neighbourhoods, and how all are pooled; NULL: none */
     phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
 };
 
@@ -53,6 +55,10 @@ struct phl_run {
 phl_status phl_run_create(phl_kind kind, uint32_t states, uint32_t slots,
                           const phl_alphabet *labels, const phl_alphabet *classes, bool per_class,
                           phl_run **run, phl_error *error);
+
+enum { PHL_RUN_MOST_MODELS = 6 }; /* with the first one: voices of the pool */
+/* Add a further model, a run over the same labels and classes; it is taken over on success. */
+phl_status phl_run_take_member(phl_run *run, phl_run *member, phl_error *error);
 
 /* Takes over draw->params, on failure too. */
 phl_status phl_model_add_draw(phl_model *model, const phl_draw *draw, phl_error *error);

@@ -163,26 +163,60 @@ static phl_status open_file(const char *path, int flags, phl_database *database,
     return status;
 }
 
-phl_status phl_database_create(const char *file, const char *name, phl_database *database,
-                               phl_error *error)
+static void start_writing(const char *name, phl_database *database)
 {
     memset(database, 0, sizeof *database);
     database->name = name;
     database->writing = true;
     database->format = PHL_RUN_FORMAT;
     database->budget = database->steps = UINT64_MAX;
-    phl_status status = open_file(file, SQLITE_OPEN_READWRITE, database, error);
-    if (status == PHL_OK) {
-        /* No journal: the file counts only once it is complete and in place. */
-        char settings[256];
-        (void)snprintf(settings, sizeof settings,
-                       "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;"
-                       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; BEGIN;"
-                       "PRAGMA application_id = %u; PRAGMA user_version = %u",
-                       PHL_RUN_APPLICATION_ID, PHL_RUN_FORMAT);
-        status = phl_database_execute(database, settings, error);
-    }
+}
+
+/* Tables in an empty database, and the transaction they are filled in. */
+static phl_status make_tables(const phl_database *database, phl_error *error)
+{
+    /* No journal: the file counts only once it is complete and in place. */
+    char settings[256];
+    (void)snprintf(settings, sizeof settings,
+                   "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;"
+                   "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; BEGIN;"
+                   "PRAGMA application_id = %u; PRAGMA user_version = %u",
+                   PHL_RUN_APPLICATION_ID, PHL_RUN_FORMAT);
+    phl_status status = phl_database_execute(database, settings, error);
     return status == PHL_OK ? phl_schema_create(database, error) : status;
+}
+
+phl_status phl_database_create(const char *file, const char *name, phl_database *database,
+                               phl_error *error)
+{
+    start_writing(name, database);
+    phl_status status = open_file(file, SQLITE_OPEN_READWRITE, database, error);
+    return status == PHL_OK ? make_tables(database, error) : status;
+}
+
+static phl_status open_memory(phl_database *database, phl_error *error)
+{
+    int code = sqlite3_open_v2(":memory:", &database->db,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                                   SQLITE_OPEN_EXRESCODE,
+                               NULL);
+    return code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
+}
+
+phl_status phl_database_create_in_memory(const char *name, phl_database *database, phl_error *error)
+{
+    start_writing(name, database);
+    phl_status status = open_memory(database, error);
+    return status == PHL_OK ? make_tables(database, error) : status;
+}
+
+phl_status phl_database_bytes(const phl_database *database, unsigned char **bytes, size_t *size,
+                              phl_error *error)
+{
+    sqlite3_int64 length = 0;
+    *bytes = sqlite3_serialize(database->db, "main", &length, 0);
+    *size = (size_t)length;
+    return *bytes != NULL ? PHL_OK : phl_database_raise(database, SQLITE_NOMEM, error);
 }
 
 phl_status phl_database_commit(phl_database *database, phl_error *error)
@@ -275,6 +309,13 @@ static int count_steps(void *context)
 /* What the bytes that are really there, those of the file (as check_header left them) and of the
  * log, can hold.  Every row is read twice, to digest it and to use it, and takes fewer than two
  * steps per byte each time. */
+static void set_budget_of(phl_database *database, uint64_t size)
+{
+    database->budget = 2 * size + 65536;
+    database->steps = 4 * size / 1000 + 1000;
+    sqlite3_progress_handler(database->db, 1000, count_steps, database);
+}
+
 static void set_budget(phl_database *database)
 {
     const char *name = sqlite3_db_filename(database->db, "main");
@@ -283,9 +324,7 @@ static void set_budget(phl_database *database)
     if (name != NULL && stat(sqlite3_filename_wal(name), &info) == 0) {
         size += (uint64_t)info.st_size;
     }
-    database->budget = 2 * size + 65536;
-    database->steps = 4 * size / 1000 + 1000;
-    sqlite3_progress_handler(database->db, 1000, count_steps, database);
+    set_budget_of(database, size);
 }
 
 phl_status phl_database_spend(phl_database *database, uint64_t bytes, phl_error *error)
@@ -482,6 +521,35 @@ phl_status phl_database_open(const char *path, phl_database *database, phl_error
         status = open_reading(path, database, error);
     }
     return status;
+}
+
+phl_status phl_database_open_bytes(unsigned char *bytes, size_t size, const char *name,
+                                   phl_database *database, phl_error *error)
+{
+    bool logged = false;
+    memset(database, 0, sizeof *database);
+    database->name = name;
+    phl_status status = open_memory(database, error);
+    if (status == PHL_OK) {
+        int code = sqlite3_deserialize(database->db, "main", bytes, (sqlite3_int64)size,
+                                       (sqlite3_int64)size, SQLITE_DESERIALIZE_READONLY);
+        status = code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
+    }
+    if (status == PHL_OK) {
+        status = check_header(database, &logged, error);
+    }
+    if (status == PHL_OK && (logged || database->format == 1)) {
+        status = phl_database_damaged(database, error, "a further model that is no complete run");
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    set_budget_of(database, size);
+    status = distrust(database, error);
+    if (status == PHL_OK) {
+        status = phl_database_execute(database, "PRAGMA query_only = ON; BEGIN", error);
+    }
+    return status == PHL_OK ? phl_schema_check(database, error) : status;
 }
 
 /* SQLite opens a file by its name; it is to be the one that is locked. */

@@ -30,6 +30,15 @@ phl_status phl_database_create(const char *file, const char *name, phl_database 
                                phl_error *error);
 phl_status phl_database_commit(phl_database *database, phl_error *error);
 
+/* The same in memory; its bytes once it is committed, to be released with sqlite3_free. */
+phl_status phl_database_create_in_memory(const char *name, phl_database *database,
+                                         phl_error *error);
+phl_status phl_database_bytes(const phl_database *database, unsigned char **bytes, size_t *size,
+                              phl_error *error);
+/* Open such bytes for reading, as careful as below; they are borrowed. */
+phl_status phl_database_open_bytes(unsigned char *bytes, size_t size, const char *name,
+                                   phl_database *database, phl_error *error);
+
 /* Open for reading without trusting the file, and begin a read transaction: what is read is one
  * state of the run, whoever writes to it meanwhile.  Refuses what is no run, is newer, or has
  * another schema. */

@@ -100,45 +100,6 @@ phl_status phl_expert_store(const phl_database *database, const phl_expert *expe
     return status;
 }
 
-/* The section anew, in one transaction. */
-static phl_status write_section(phl_database *database, const phl_expert *expert, phl_error *error)
-{
-    phl_status status = phl_database_begin(database, error);
-    if (status != PHL_OK) {
-        return status;
-    }
-    status = phl_database_execute(database, "DELETE FROM expert", error);
-    if (status == PHL_OK) {
-        status = phl_expert_store(database, expert, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_section_renew(database, PHL_SECTION_EXPERT, NULL, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_run_open_check(database, error);
-    }
-    return phl_database_end(database, status, error);
-}
-
-phl_status phl_run_save_expert(const phl_run *run, const char *path, phl_error *error)
-{
-    phl_database database = {0};
-    int lock = -1;
-    phl_status status = phl_run_place_lock(path, &lock, error);
-    if (status == PHL_OK) {
-        status = phl_database_open_writing(path, lock, &database, error);
-    }
-    if (status == PHL_OK) {
-        status = write_section(&database, run->expert, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_database_fold(&database, error);
-    }
-    phl_database_close(&database);
-    phl_run_place_unlock(&lock);
-    return status;
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Reading
  * ------------------------------------------------------------------------------------------- */
@@ -147,6 +108,7 @@ struct loading {
     const phl_database *database;
     phl_array_directory directory;
     const phl_run *run;
+    size_t n_members; /* of the run in the file */
     phl_expert *expert;
 };
 
@@ -165,13 +127,15 @@ static phl_status load_facts(struct loading *work, phl_error *error)
     if (status != PHL_OK) {
         return status;
     }
-    double voices = PHL_EXPERT_CHAINS + (work->run->kind != PHL_NO_KIND);
+    double models = work->run->kind == PHL_NO_KIND ? 0.0 : (double)(1 + work->n_members);
+    double chains = facts[FACT_VOICES] - models;
     if (!is_count(facts[FACT_LABELS], labels, labels) ||
-        !is_count(facts[FACT_VOICES], voices, voices) || !is_count(facts[FACT_TREES], 0, large) ||
+        !(chains == 0.0 || chains == PHL_EXPERT_CHAINS) || !is_count(facts[FACT_TREES], 0, large) ||
         !is_count(facts[FACT_HIDDEN], 0, large)) {
         status = phl_database_damaged(work->database, error, "impossible facts of the expert");
     } else {
         expert->n_labels = (size_t)facts[FACT_LABELS];
+        expert->n_chains = (size_t)chains;
         expert->n_voices = (size_t)facts[FACT_VOICES];
         expert->strength = facts[FACT_STRENGTH];
         expert->discount = facts[FACT_DISCOUNT];
@@ -245,10 +209,10 @@ static phl_status load_expert(struct loading *work, phl_error *error)
                : status;
 }
 
-phl_status phl_expert_store_load(phl_database *database, const phl_run *run, phl_expert **expert,
-                                 phl_error *error)
+phl_status phl_expert_store_load(phl_database *database, const phl_run *run, size_t n_members,
+                                 phl_expert **expert, phl_error *error)
 {
-    struct loading work = {.database = database, .run = run};
+    struct loading work = {.database = database, .run = run, .n_members = n_members};
     if (database->format == 1) {
         return PHL_OK;
     }

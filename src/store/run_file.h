@@ -96,8 +96,20 @@ phl_status phl_head_store_load(phl_database *database, const phl_run *run, phl_h
 /* As those of the head. */
 phl_status phl_expert_store(const phl_database *database, const phl_expert *expert,
                             phl_error *error);
-phl_status phl_expert_store_load(phl_database *database, const phl_run *run, phl_expert **expert,
-                                 phl_error *error);
+phl_status phl_expert_store_load(phl_database *database, const phl_run *run, size_t n_members,
+                                 phl_expert **expert, phl_error *error);
+
+/* ---- Further models: members_store.c ----------------------------------------------------------
+ */
+
+phl_status phl_members_store(const phl_database *database, const phl_run *run, phl_error *error);
+/* Into run->members, if they are to be kept; they are read and checked in any case.  *n: so many. */
+phl_status phl_members_store_load(phl_database *database, phl_run *run, bool keep, size_t *n,
+                                  phl_error *error);
+/* What there is of a run but further models (run_open.c, run_write.c). */
+phl_status phl_run_open_alone(phl_database *database, bool keep, phl_run **run, phl_error *error);
+phl_status phl_run_write_alone(phl_database *database, const phl_run *run, const phl_forest *forest,
+                               phl_error *error);
 
 /* Is what has been written a run that phl_run_open would take?  Asked before the transaction ends.
  * PHL_ERR_INTERNAL if not. */

@@ -454,8 +454,7 @@ static phl_status read_weights(phl_database *database, phl_run *run, phl_error *
                : status;
 }
 
-/* Everything; draws are read but not kept unless `keep`. */
-static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl_error *error)
+phl_status phl_run_open_alone(phl_database *database, bool keep, phl_run **run, phl_error *error)
 {
     struct gathered gathered;
     memset(&gathered, 0, sizeof gathered);
@@ -493,11 +492,22 @@ static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl
     if (status == PHL_OK) {
         status = phl_head_store_load(database, *run, &(*run)->head, error);
     }
+    return status;
+}
+
+/* Everything; draws are read but not kept unless `keep`. */
+static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl_error *error)
+{
+    size_t n_members = 0;
+    phl_status status = phl_run_open_alone(database, keep, run, error);
     if (status == PHL_OK) {
-        status = phl_expert_store_load(database, *run, &(*run)->expert, error);
+        status = phl_members_store_load(database, *run, keep, &n_members, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_expert_store_load(database, *run, n_members, &(*run)->expert, error);
     }
     if (status == PHL_OK && (*run)->kind == PHL_NO_KIND && (*run)->head == NULL &&
-        (*run)->expert == NULL) {
+        ((*run)->expert == NULL || n_members > 0)) {
         status = phl_database_damaged(database, error, "it holds neither models nor a classifier");
     }
     return status;

@@ -197,8 +197,8 @@ static phl_status write_trace(const phl_database *database, const phl_run *run, 
     return status;
 }
 
-phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_forest *forest,
-                         phl_error *error)
+phl_status phl_run_write_alone(phl_database *database, const phl_run *run, const phl_forest *forest,
+                               phl_error *error)
 {
     static phl_status (*const writers[])(const phl_database *, const phl_run *, phl_error *) = {
         write_meta, write_labels, write_classes, write_draws, write_trace};
@@ -217,6 +217,19 @@ phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_f
     }
     for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
         status = phl_section_renew(database, (phl_section)section, NULL, error);
+    }
+    return status;
+}
+
+phl_status phl_run_write(phl_database *database, const phl_run *run, const phl_forest *forest,
+                         phl_error *error)
+{
+    phl_status status = phl_run_write_alone(database, run, forest, error);
+    if (status == PHL_OK && run->n_members > 0) {
+        status = phl_members_store(database, run, error);
+        if (status == PHL_OK) {
+            status = phl_section_renew(database, PHL_SECTION_MEMBERS, NULL, error);
+        }
     }
     return status;
 }

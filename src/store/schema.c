@@ -142,6 +142,19 @@ static const phl_schema_table tables[PHL_SCHEMA_TABLES] = {
                           "SELECT 0, name, 0, part, dtype, shape, checksum, rowid, length(data) "
                           "FROM expert",
                           "ORDER BY name, part", 7},
+    [PHL_TABLE_MEMBERS] = {"members",
+                          "CREATE TABLE members (\n"
+                          "    name TEXT NOT NULL,\n"
+                          "    part INTEGER NOT NULL,\n"
+                          "    dtype TEXT NOT NULL,\n"
+                          "    shape TEXT NOT NULL,\n"
+                          "    checksum BLOB NOT NULL,\n"
+                          "    data BLOB NOT NULL,\n"
+                          "    PRIMARY KEY (name, part)\n"
+                          ") STRICT",
+                          "SELECT 0, name, 0, part, dtype, shape, checksum, rowid, length(data) "
+                          "FROM members",
+                          "ORDER BY name, part", 7},
 };
 
 const phl_schema_table *phl_schema_of(phl_schema_number number)
@@ -288,6 +301,10 @@ phl_status phl_schema_walk(phl_database *database, phl_error *error)
          "SELECT 0 FROM forest INDEXED BY sqlite_autoindex_forest_1", false},
         {"SELECT rowid FROM head NOT INDEXED",
          "SELECT 0 FROM head INDEXED BY sqlite_autoindex_head_1", false},
+        {"SELECT rowid FROM expert NOT INDEXED",
+         "SELECT 0 FROM expert INDEXED BY sqlite_autoindex_expert_1", false},
+        {"SELECT rowid FROM members NOT INDEXED",
+         "SELECT 0 FROM members INDEXED BY sqlite_autoindex_members_1", false},
         {"SELECT rowid FROM checkpoint NOT INDEXED",
          "SELECT 0 FROM checkpoint INDEXED BY sqlite_autoindex_checkpoint_1", false},
     };

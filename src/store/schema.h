@@ -20,6 +20,7 @@ typedef enum phl_schema_number {
     PHL_TABLE_SECTION, /* this and those after it are not in format 1 */
     PHL_TABLE_HEAD,
     PHL_TABLE_EXPERT,
+    PHL_TABLE_MEMBERS,
     PHL_SCHEMA_TABLES
 } phl_schema_number;
 

@@ -16,6 +16,8 @@ static const struct {
                                 PHL_TABLE_CHECKPOINT},
     [PHL_SECTION_HEAD] = {"head", "the classifier", 1, true, PHL_TABLE_HEAD, PHL_TABLE_HEAD},
     [PHL_SECTION_EXPERT] = {"expert", "the expert", 1, true, PHL_TABLE_EXPERT, PHL_TABLE_EXPERT},
+    [PHL_SECTION_MEMBERS] = {"members", "further models", 1, true, PHL_TABLE_MEMBERS,
+                             PHL_TABLE_MEMBERS},
 };
 
 /* ---------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ typedef enum phl_section {
     PHL_SECTION_CHECKPOINT, /* where training stood */
     PHL_SECTION_HEAD,       /* linear classifier */
     PHL_SECTION_EXPERT,     /* on neighbourhoods, and weights of a pool */
+    PHL_SECTION_MEMBERS,    /* further models, each a run file of its own */
     PHL_SECTIONS
 } phl_section;
 

@@ -11,7 +11,9 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "task/beside.h"
 #include "task/label_batch.h"
+#include "task/label_pool.h"
 #include "task/measures.h"
 
 static const phl_label_options defaults = {.size = sizeof(phl_label_options), .seed = 42};
@@ -28,6 +30,10 @@ struct labelling {
     size_t n_labels;     /* M */
     uint32_t *label_row; /* of the block's labels in the run; M: not known */
     phl_label_batch batch;
+    phl_beside *beside;      /* [1 + n_with] the run and those it is pooled with; NULL: none */
+    phl_label_batch *others; /* [n_with] the same trees under those */
+    size_t n_others;
+    double *voices; /* [1 + n_with][M + 1] and one row of any of them */
     bool measured; /* an evaluation is wanted */
     phl_measures measures;
     phl_label_forest filling; /* of the block, if wanted */
@@ -169,6 +175,39 @@ static phl_status give_filled(struct labelling *work, phl_error *error)
     return status;
 }
 
+/* Rows of the batch become the product of what all runs say. */
+static void pool_rows(struct labelling *work)
+{
+    phl_label_batch *batch = &work->batch;
+    size_t m = batch->n_labels, width = m + 1, n = 1 + work->n_others;
+    for (size_t row = 0; row < batch->n_rows; row++) {
+        double *p = batch->probability + row * m;
+        for (size_t i = 0; i < n; i++) {
+            const phl_label_batch *one = i == 0 ? batch : &work->others[i - 1];
+            phl_beside_voice(&work->beside[i], one->probability + row * one->n_labels,
+                             one->unseen[row], work->voices + i * width);
+        }
+        phl_beside_pool(work->voices, n, width, work->voices);
+        memcpy(p, work->voices, m * sizeof *p);
+        batch->unseen[row] = work->voices[m];
+    }
+}
+
+static phl_status pool_runs(struct labelling *work, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < work->n_others; i++) {
+        status = phl_label_batch_fill_beside(&work->others[i], &work->batch, error);
+        if (status == PHL_OK) {
+            status = phl_label_batch_predict(&work->others[i], error);
+        }
+    }
+    if (status == PHL_OK) {
+        pool_rows(work);
+    }
+    return status;
+}
+
 static phl_status label_portions(struct labelling *work, const phl_use_portions *portions,
                                  phl_error *error)
 {
@@ -177,6 +216,9 @@ static phl_status label_portions(struct labelling *work, const phl_use_portions 
         phl_index_map_labels(work->use.block, &work->use.run->labels, &work->label_row, error);
     if (status == PHL_OK) {
         status = phl_label_batch_open(batch, portions, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < work->n_others; i++) {
+        status = phl_label_batch_open_beside(&work->others[i], batch, error);
     }
     if (status == PHL_OK) {
         status = prepare_fallbacks(work, portions, error);
@@ -190,7 +232,13 @@ static phl_status label_portions(struct labelling *work, const phl_use_portions 
     for (size_t tree = 0; status == PHL_OK && tree < portions->n_trees;) {
         status = phl_label_batch_fill(batch, portions, tree, &tree, error);
         if (status == PHL_OK) {
-            status = phl_label_batch_run(batch, error);
+            status = phl_label_batch_predict(batch, error);
+        }
+        if (status == PHL_OK && work->n_others > 0) {
+            status = pool_runs(work, error);
+        }
+        if (status == PHL_OK) {
+            status = phl_label_batch_finish(batch, error);
         }
         for (size_t i = 0; status == PHL_OK && i < batch->n_members; i++) {
             status = hand_out(work, &batch->members[i], error);
@@ -200,6 +248,9 @@ static phl_status label_portions(struct labelling *work, const phl_use_portions 
         status = give_filled(work, error);
     }
     phl_label_forest_clear(&work->filling);
+    for (size_t i = 0; i < work->n_others; i++) { /* they borrow its trees */
+        phl_label_batch_close(&work->others[i]);
+    }
     phl_label_batch_close(batch);
     phl_free(work->label_row);
     work->label_row = NULL;
@@ -261,8 +312,37 @@ static void tell_impossible(const phl_use *use)
     phl_use_note(use, &note);
 }
 
+static phl_status init_runs(struct labelling *work, phl_error *error)
+{
+    const phl_label_options *options = work->options;
+    phl_status status = phl_label_batch_init(&work->batch, &work->use, work->use.run, options, error);
+    if (status == PHL_OK) {
+        status = phl_beside_create(work->use.run, options->with, options->n_with, &work->beside,
+                                   error);
+    }
+    if (status != PHL_OK || options->n_with == 0) {
+        return status;
+    }
+    work->others = phl_alloc_zero(options->n_with, sizeof *work->others, error);
+    work->voices = phl_alloc(phl_times(options->n_with + 1, work->n_labels + 1),
+                             sizeof *work->voices, error);
+    status = work->others == NULL || work->voices == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    while (status == PHL_OK && work->n_others < options->n_with) {
+        size_t number = work->n_others++;
+        status = phl_label_batch_init(&work->others[number], &work->use, options->with[number],
+                                      options, error);
+    }
+    return status;
+}
+
 static void clear(struct labelling *work)
 {
+    for (size_t i = 0; i < work->n_others; i++) {
+        phl_label_batch_clear(&work->others[i]);
+    }
+    phl_free(work->others);
+    phl_free(work->voices);
+    phl_beside_free(work->beside, work->options->n_with);
     phl_label_batch_clear(&work->batch);
     phl_measures_clear(&work->measures);
     phl_use_clear(&work->use);
@@ -292,7 +372,7 @@ phl_status phl_label(const phl_run *run, phl_source *source, const phl_label_opt
                           own.threads, own.report, own.cancel, own.context, error);
     }
     if (status == PHL_OK) {
-        status = phl_label_batch_init(&work.batch, &work.use, &own, error);
+        status = init_runs(&work, error);
     }
     if (status == PHL_OK) {
         status = phl_measures_init(&work.measures, work.measured ? work.n_labels : 0, run->n_models,

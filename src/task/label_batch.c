@@ -1,6 +1,6 @@
-/* label_batch.c - predicting and drawing the labels of a batch of trees; see label_batch.h.
+/* label_batch.c - the trees of a batch, and what is needed for them; see label_batch.h.
  *
- * Contents: all blocks, one block, filling a batch, predicting.
+ * Contents: all blocks, one block, filling a batch.
  */
 #include "task/label_batch.h"
 
@@ -12,6 +12,7 @@
 #include "base/sampler.h"
 #include "forest/copy.h"
 #include "model/purposes.h"
+#include "task/beside.h"
 #include "task/label_forest.h"
 #include "task/label_pool.h"
 #include "task/measures.h"
@@ -23,10 +24,25 @@ static const size_t batch_size = (size_t)1 << 23;
  * All blocks
  * ------------------------------------------------------------------------------------------- */
 
-phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use,
-                                const phl_label_options *options, phl_error *error)
+/* Batches of a task that share what memory there is. */
+static size_t count_batches(const phl_use *use, const phl_label_options *options)
 {
-    *batch = (phl_label_batch){.use = use, .options = options, .n_labels = use->run->labels.count};
+    size_t n = 1 + use->run->n_members;
+    for (size_t i = 0; i < options->n_with; i++) {
+        n += 1 + options->with[i]->n_members;
+    }
+    return n;
+}
+
+static phl_status init_one(phl_label_batch *batch, const phl_use *use, const phl_run *run,
+                           const phl_label_options *options, phl_error *error)
+{
+    *batch = (phl_label_batch){.use = use,
+                               .run = run,
+                               .options = options,
+                               .no_draw = run != use->run || options->no_draw,
+                               .sharing = count_batches(use, options),
+                               .n_labels = run->labels.count};
     int n_workers = phl_parallel_threads(use->threads);
     batch->workers = phl_alloc_zero((size_t)n_workers, sizeof *batch->workers, error);
     if (batch->workers == NULL) {
@@ -39,18 +55,34 @@ phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use,
             return PHL_ERR_MEMORY;
         }
     }
-    return use->run->expert != NULL ? phl_label_pool_init(batch, error) : PHL_OK;
+    return PHL_OK;
 }
 
-void phl_label_batch_clear(phl_label_batch *batch)
+phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use, const phl_run *run,
+                                const phl_label_options *options, phl_error *error)
 {
-    phl_label_batch_close(batch);
+    phl_status status = init_one(batch, use, run, options, error);
+    if (status != PHL_OK || run->expert == NULL) {
+        return status;
+    }
+    batch->followers = phl_alloc_zero(run->n_members, sizeof *batch->followers, error);
+    status = batch->followers == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    while (status == PHL_OK && batch->n_followers < run->n_members) {
+        size_t number = batch->n_followers++;
+        status = init_one(&batch->followers[number], use, run->members[number], options, error);
+    }
+    return status == PHL_OK ? phl_label_pool_init(batch, error) : status;
+}
+
+static void clear_one(phl_label_batch *batch)
+{
     for (int w = 0; w < batch->n_workers; w++) {
         phl_free(batch->workers[w].predictive);
         phl_free(batch->workers[w].states);
         phl_free(batch->workers[w].drawn);
         phl_neighbourhood_clear(&batch->workers[w].nodes);
         phl_free(batch->workers[w].voices);
+        phl_free(batch->workers[w].models);
     }
     phl_expert_tables_free(batch->tables);
     phl_free(batch->workers);
@@ -63,7 +95,17 @@ void phl_label_batch_clear(phl_label_batch *batch)
     phl_free(batch->entropy);
     phl_free(batch->best);
     phl_free(batch->drawn);
+    phl_free(batch->followers);
     *batch = (phl_label_batch){0};
+}
+
+void phl_label_batch_clear(phl_label_batch *batch)
+{
+    phl_label_batch_close(batch);
+    for (size_t i = 0; i < batch->n_followers; i++) {
+        clear_one(&batch->followers[i]);
+    }
+    clear_one(batch);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -75,26 +117,17 @@ static phl_status open_session(const phl_label_batch *batch, const phl_label_bat
                                const phl_forest *forest, phl_session **session, phl_error *error)
 {
     return phl_session_create(part->model, forest, batch->use->threads,
-                              phl_session_memory() / batch->n_parts, session, error);
+                              phl_session_memory() / (batch->n_parts * batch->sharing), session,
+                              error);
 }
 
-static phl_status open_part(const phl_label_batch *batch, const phl_use_portion *portion,
-                            phl_label_batch_part *part, phl_error *error)
+/* part->model, forest and first_ordinal are set. */
+static phl_status open_part(const phl_label_batch *batch, phl_label_batch_part *part,
+                            phl_error *error)
 {
-    const phl_label_options *options = batch->options;
-    part->model = portion->model;
-    part->forest = portion->forest;
-    part->first_ordinal = portion->first_ordinal;
+    const phl_run *run = batch->run;
     phl_status status = PHL_OK;
-    if (options->hide > 0.0) {
-        status = phl_label_forest_hide(portion->forest, options->hide, options->seed,
-                                       portion->first_ordinal, &part->hidden, error);
-        part->forest = part->hidden;
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
-    if (batch->use->run->kind != PHL_NO_KIND || batch->use->run->expert == NULL) {
+    if (run->kind != PHL_NO_KIND || run->expert == NULL) {
         status = open_session(batch, part, part->forest, &part->session[0], error);
     }
     if (status != PHL_OK) {
@@ -104,7 +137,7 @@ static phl_status open_part(const phl_label_batch *batch, const phl_use_portion 
     if (status != PHL_OK) {
         return status;
     }
-    status = phl_index_map_labels(part->forest, &batch->use->run->labels, &part->label_row, error);
+    status = phl_index_map_labels(part->forest, &run->labels, &part->label_row, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -121,20 +154,69 @@ static phl_status open_part(const phl_label_batch *batch, const phl_use_portion 
     return part->views == NULL || part->shape_of_root == NULL ? PHL_ERR_MEMORY : PHL_OK;
 }
 
-phl_status phl_label_batch_open(phl_label_batch *batch, const phl_use_portions *portions,
-                                phl_error *error)
+static phl_status make_parts(phl_label_batch *batch, size_t n, phl_error *error)
 {
     batch->n_shapes = batch->n_members = 0;
-    batch->parts = phl_alloc_zero(portions->n, sizeof *batch->parts, error);
-    batch->n_parts = batch->parts == NULL ? 0 : portions->n;
-    phl_status status = batch->parts == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < portions->n; i++) {
-        status = open_part(batch, &portions->portions[i], &batch->parts[i], error);
+    batch->parts = phl_alloc_zero(n, sizeof *batch->parts, error);
+    batch->n_parts = batch->parts == NULL ? 0 : n;
+    return batch->parts == NULL ? PHL_ERR_MEMORY : PHL_OK;
+}
+
+/* The same trees as another batch. */
+static phl_status open_one(phl_label_batch *batch, const phl_label_batch *leader, phl_error *error)
+{
+    phl_status status = make_parts(batch, leader->n_parts, error);
+    for (size_t i = 0; status == PHL_OK && i < batch->n_parts; i++) {
+        phl_label_batch_part *part = &batch->parts[i];
+        part->model = phl_beside_model(batch->run, leader->parts[i].model);
+        part->forest = leader->parts[i].forest;
+        PHL_CHECK_BUG(part->model != NULL, error);
+        status = open_part(batch, part, error);
     }
     return status;
 }
 
-void phl_label_batch_close(phl_label_batch *batch)
+static phl_status open_followers(phl_label_batch *batch, const phl_label_batch *leader,
+                                 phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < batch->n_followers; i++) {
+        status = open_one(&batch->followers[i], leader, error);
+    }
+    return status;
+}
+
+phl_status phl_label_batch_open(phl_label_batch *batch, const phl_use_portions *portions,
+                                phl_error *error)
+{
+    const phl_label_options *options = batch->options;
+    phl_status status = make_parts(batch, portions->n, error);
+    for (size_t i = 0; status == PHL_OK && i < portions->n; i++) {
+        const phl_use_portion *portion = &portions->portions[i];
+        phl_label_batch_part *part = &batch->parts[i];
+        part->model = portion->model;
+        part->forest = portion->forest;
+        part->first_ordinal = portion->first_ordinal;
+        if (options->hide > 0.0) {
+            status = phl_label_forest_hide(portion->forest, options->hide, options->seed,
+                                           portion->first_ordinal, &part->hidden, error);
+            part->forest = part->hidden;
+        }
+        if (status == PHL_OK) {
+            status = open_part(batch, part, error);
+        }
+    }
+    return status == PHL_OK ? open_followers(batch, batch, error) : status;
+}
+
+phl_status phl_label_batch_open_beside(phl_label_batch *batch, const phl_label_batch *leader,
+                                       phl_error *error)
+{
+    phl_status status = open_one(batch, leader, error);
+    return status == PHL_OK ? open_followers(batch, leader, error) : status;
+}
+
+static void close_one(phl_label_batch *batch)
 {
     for (int w = 0; w < batch->n_workers; w++) { /* they borrow what the sessions hold */
         phl_outlook_free(batch->workers[w].outlook);
@@ -163,6 +245,14 @@ void phl_label_batch_close(phl_label_batch *batch)
     phl_free(batch->parts);
     batch->parts = NULL;
     batch->n_parts = 0;
+}
+
+void phl_label_batch_close(phl_label_batch *batch)
+{
+    for (size_t i = 0; i < batch->n_followers; i++) {
+        close_one(&batch->followers[i]);
+    }
+    close_one(batch);
 }
 
 bool phl_label_batch_is_impossible(const phl_label_batch *batch, const phl_use_portions *portions,
@@ -209,18 +299,13 @@ static phl_status list(size_t **numbers, size_t *n, size_t *capacity, size_t num
     return status;
 }
 
-/* Enter a tree's shape unless the batch has it. */
-static phl_status add_shape(phl_label_batch *batch, size_t number, size_t place, size_t *shape,
-                            phl_error *error)
+/* Enter a shape, whose tree, part, nodes and rows are known, and what the draws of the model weigh
+ * for it. */
+static phl_status enter_shape(phl_label_batch *batch, const phl_label_batch_shape *shape,
+                              phl_error *error)
 {
-    phl_label_batch_part *part = &batch->parts[number];
+    phl_label_batch_part *part = &batch->parts[shape->part];
     const phl_session *session = part->session[0];
-    uint32_t root = part->roots.of_tree[place];
-    if (part->shape_of_root[root] != 0) {
-        *shape = part->shape_of_root[root] - 1;
-        return PHL_OK;
-    }
-    uint32_t subtree = part->forest->tree_root[place];
     size_t draws = session == NULL ? 0 : session->n_draws;
     phl_status status = phl_grow(&batch->shapes, &batch->shape_capacity, batch->n_shapes + 1,
                                  sizeof *batch->shapes, error);
@@ -235,25 +320,45 @@ static phl_status add_shape(phl_label_batch *batch, size_t number, size_t place,
     if (status != PHL_OK) {
         return status;
     }
-    phl_label_batch_shape *made = &batch->shapes[batch->n_shapes];
-    double *weights = batch->weights + batch->n_weights;
-    *made = (phl_label_batch_shape){.part = number,
-                                    .place = place,
-                                    .n = (size_t)part->nodes[subtree],
-                                    .n_rows = (size_t)part->unknown[subtree],
-                                    .first_row = batch->n_rows,
-                                    .first_weight = batch->n_weights};
-    made->possible = session == NULL || phl_session_weights(session, place, weights);
+    phl_label_batch_shape *made = &batch->shapes[batch->n_shapes++];
+    *made = *shape;
+    made->first_weight = batch->n_weights;
+    made->possible = session == NULL ||
+                     phl_session_weights(session, shape->place, batch->weights + batch->n_weights);
+    batch->n_weights += draws;
+    return PHL_OK;
+}
+
+/* Enter a tree's shape unless the batch has it. */
+static phl_status add_shape(phl_label_batch *batch, size_t number, size_t place, size_t *shape,
+                            phl_error *error)
+{
+    phl_label_batch_part *part = &batch->parts[number];
+    uint32_t root = part->roots.of_tree[place];
+    if (part->shape_of_root[root] != 0) {
+        *shape = part->shape_of_root[root] - 1;
+        return PHL_OK;
+    }
+    uint32_t subtree = part->forest->tree_root[place];
+    phl_label_batch_shape entered = {.part = number,
+                                     .place = place,
+                                     .n = (size_t)part->nodes[subtree],
+                                     .n_rows = (size_t)part->unknown[subtree],
+                                     .first_row = batch->n_rows};
+    phl_status status = enter_shape(batch, &entered, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    const phl_label_batch_shape *made = &batch->shapes[batch->n_shapes - 1];
     if (!made->possible && made->n_rows > 0 &&
-        !phl_session_weights(part->session[1], place, weights)) {
+        !phl_session_weights(part->session[1], place, batch->weights + made->first_weight)) {
         /* Trained models give every shape a chance; forged ones need not. */
         return phl_raise(error, PHL_ERR_SYNTAX, "use an undamaged copy of the run, or train again",
                          "the model holds a tree of this shape for impossible, whatever its "
                          "labels");
     }
-    batch->n_weights += draws;
     batch->n_rows += made->n_rows;
-    part->shape_of_root[root] = ++batch->n_shapes;
+    part->shape_of_root[root] = batch->n_shapes;
     *shape = batch->n_shapes - 1;
     return PHL_OK;
 }
@@ -282,7 +387,7 @@ static phl_status add_member(phl_label_batch *batch, const phl_use_portions *por
                                      .shape = shape,
                                      .first_drawn = batch->n_drawn,
                                      .pick = SIZE_MAX};
-    if (!batch->options->no_draw && batch->shapes[shape].n_rows > 0) {
+    if (!batch->no_draw && batch->shapes[shape].n_rows > 0) {
         batch->n_drawn += batch->shapes[shape].n;
         phl_rng_init(&made->rng, batch->options->seed, PHL_PURPOSE_LABELS, part->model->class_index,
                      0, part->first_ordinal + place);
@@ -333,6 +438,31 @@ static phl_status reserve_rows(phl_label_batch *batch, phl_error *error)
     return PHL_OK;
 }
 
+/* The shapes of another batch, with rows of its own. */
+static phl_status fill_one(phl_label_batch *batch, const phl_label_batch *leader, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; i < batch->n_parts; i++) {
+        batch->parts[i].n_shapes = 0;
+    }
+    batch->n_shapes = batch->n_weights = 0;
+    batch->n_rows = leader->n_rows;
+    for (size_t s = 0; status == PHL_OK && s < leader->n_shapes; s++) {
+        status = enter_shape(batch, &leader->shapes[s], error);
+    }
+    return status == PHL_OK ? reserve_rows(batch, error) : status;
+}
+
+static phl_status fill_followers(phl_label_batch *batch, const phl_label_batch *leader,
+                                 phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < batch->n_followers; i++) {
+        status = fill_one(&batch->followers[i], leader, error);
+    }
+    return status;
+}
+
 phl_status phl_label_batch_fill(phl_label_batch *batch, const phl_use_portions *portions,
                                 size_t tree, size_t *end, phl_error *error)
 {
@@ -352,223 +482,15 @@ phl_status phl_label_batch_fill(phl_label_batch *batch, const phl_use_portions *
              batch->n_rows * (batch->n_labels + 1) + batch->n_drawn + batch->n_members <
                  batch_size);
     *end = tree;
-    return status == PHL_OK ? reserve_rows(batch, error) : status;
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Predicting
- * ------------------------------------------------------------------------------------------- */
-
-struct pass {
-    phl_label_batch *batch;
-    phl_label_batch_part *part;
-    const phl_upward *upward;
-    const phl_values *values; /* of a grammar; else NULL */
-    int side;                 /* of session[] */
-    size_t draw;
-};
-
-/* Add w_d p_d(x_u | known labels) to a row. */
-static void add_row(phl_label_batch *batch, size_t row, double weight, const double *predictive)
-{
-    size_t m = batch->n_labels;
-    double *sum = batch->probability + row * m;
-    for (size_t i = 0; i < m; i++) {
-        sum[i] += weight * predictive[i];
-    }
-    batch->unseen[row] += weight * predictive[m];
-}
-
-/* The rows of a grammar's shape. */
-struct filling {
-    const struct pass *pass;
-    double *predictive, weight;
-    size_t row;
-};
-
-static phl_status fill_node(const phl_outlook_node *node, void *context, phl_error *error)
-{
-    (void)error;
-    struct filling *filling = context;
-    if (node->label == PHL_SYMBOL_HIDDEN) {
-        phl_grammar_session_sum_labels(filling->pass->values->backoff, node->weights,
-                                       filling->predictive);
-        add_row(filling->pass->batch, filling->row++, filling->weight, filling->predictive);
-    }
-    return PHL_OK;
-}
-
-static phl_status predict_grammar(const struct pass *pass, const phl_label_batch_shape *shape,
-                                  double weight, int number, phl_error *error)
-{
-    phl_label_batch_worker *worker = &pass->batch->workers[number];
-    struct filling filling = {
-        .pass = pass, .predictive = worker->predictive, .weight = weight, .row = shape->first_row};
-    phl_status status = phl_grammar_session_turn(&worker->outlook, pass->values, error);
-    return status == PHL_OK
-               ? phl_outlook_nodes(worker->outlook, shape->place, false, fill_node, &filling, error)
-               : status;
-}
-
-static phl_status predict_shape(const struct pass *pass, size_t s, int number, phl_error *error)
-{
-    phl_label_batch *batch = pass->batch;
-    phl_label_batch_worker *worker = &batch->workers[number];
-    const phl_label_batch_shape *shape = &batch->shapes[s];
-    double weight = batch->weights[shape->first_weight + pass->draw];
-    bool mine = shape->possible == (pass->side == 0);
-    if (!mine || shape->n_rows == 0 || !(weight > 0.0)) {
-        return PHL_OK;
-    }
-    if (pass->values != NULL) {
-        return predict_grammar(pass, shape, weight, number, error);
-    }
-    phl_tree_view **view = &pass->part->views[number][pass->side];
-    bool possible = false;
-    phl_status status = phl_session_turn_view(view, pass->upward, error);
     if (status == PHL_OK) {
-        status = phl_tree_marginals(*view, shape->place, &possible, error);
+        status = reserve_rows(batch, error);
     }
-    if (status != PHL_OK) {
-        return status;
-    }
-    PHL_CHECK_BUG(possible, error);
-    for (size_t row = shape->first_row; row < shape->first_row + shape->n_rows; row++) {
-        phl_tree_predictive(*view, batch->row_node[row], worker->predictive);
-        add_row(batch, row, weight, worker->predictive);
-    }
-    return PHL_OK;
+    return status == PHL_OK ? fill_followers(batch, batch, error) : status;
 }
 
-static phl_status draw_grammar(const struct pass *pass, phl_label_batch_member *member, size_t n,
-                               int number, phl_error *error)
+phl_status phl_label_batch_fill_beside(phl_label_batch *batch, const phl_label_batch *leader,
+                                       phl_error *error)
 {
-    phl_label_batch *batch = pass->batch;
-    phl_label_batch_worker *worker = &batch->workers[number];
-    phl_status status =
-        phl_grow(&worker->drawn, &worker->drawn_capacity, n, sizeof *worker->drawn, error);
-    if (status == PHL_OK) {
-        status = phl_grammar_session_turn(&worker->outlook, pass->values, error);
-    }
-    if (status == PHL_OK) {
-        status =
-            phl_outlook_draw(worker->outlook, member->place, &member->rng, worker->drawn, error);
-    }
-    for (size_t u = 0; status == PHL_OK && u < n; u++) {
-        uint32_t symbol = worker->drawn[u].symbol;
-        batch->drawn[member->first_drawn + u] = symbol < batch->n_labels ? (int32_t)symbol : -1;
-    }
-    return status;
-}
-
-static phl_status draw_member(const struct pass *pass, size_t i, int number, phl_error *error)
-{
-    phl_label_batch *batch = pass->batch;
-    phl_label_batch_worker *worker = &batch->workers[number];
-    phl_label_batch_member *member = &batch->members[i];
-    const phl_label_batch_shape *shape = &batch->shapes[member->shape];
-    if (member->pick != pass->draw || shape->possible != (pass->side == 0)) {
-        return PHL_OK;
-    }
-    if (pass->values != NULL) {
-        return draw_grammar(pass, member, shape->n, number, error);
-    }
-    phl_tree_view **view = &pass->part->views[number][pass->side];
-    bool possible = false;
-    phl_status status = phl_session_turn_view(view, pass->upward, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&worker->states, &worker->states_capacity, shape->n,
-                          sizeof *worker->states, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_tree_draw_states(*view, member->place, &member->rng, worker->states, &possible,
-                                      error);
-    }
-    if (status != PHL_OK) {
-        return status;
-    }
-    PHL_CHECK_BUG(possible, error);
-    phl_session_emit_labels(*view, worker->states, &member->rng,
-                            batch->drawn + member->first_drawn);
-    return PHL_OK;
-}
-
-/* Items: the shapes of the part in the batch, then its trees. */
-static phl_status run_pass(size_t chunk, size_t begin, size_t end, int worker, void *context,
-                           phl_error *error)
-{
-    (void)chunk;
-    const struct pass *pass = context;
-    const phl_label_batch_part *part = pass->part;
-    phl_status status = PHL_OK;
-    for (size_t i = begin; status == PHL_OK && i < end; i++) {
-        status = i < part->n_shapes
-                     ? predict_shape(pass, part->shapes_in[i], worker, error)
-                     : draw_member(pass, part->members_in[i - part->n_shapes], worker, error);
-    }
-    return status;
-}
-
-/* Renormalise the rows of shapes over the M labels, find the best label and the entropy. */
-static phl_status finish_shapes(size_t chunk, size_t begin, size_t end, int worker, void *context,
-                                phl_error *error)
-{
-    (void)chunk;
-    (void)worker;
-    (void)error;
-    phl_label_batch *batch = context;
-    size_t m = batch->n_labels;
-    for (size_t s = begin; s < end; s++) {
-        const phl_label_batch_shape *shape = &batch->shapes[s];
-        for (size_t row = shape->first_row; row < shape->first_row + shape->n_rows; row++) {
-            double *p = batch->probability + row * m;
-            double sum = phl_sum_chunk(p, m);
-            size_t best = 0;
-            for (size_t i = 0; i < m; i++) {
-                p[i] = sum > 0.0 ? p[i] / sum : 1.0 / (double)m;
-                best = p[i] > p[best] ? i : best;
-            }
-            batch->best[row] = m > 0 ? (int32_t)best : -1;
-            batch->entropy[row] = phl_measures_entropy_bits(p, m);
-        }
-    }
-    return PHL_OK;
-}
-
-static phl_status run_part(phl_label_batch *batch, phl_label_batch_part *part, phl_error *error)
-{
-    const phl_use *use = batch->use;
-    size_t items = part->n_shapes + part->n_members;
-    phl_status status = PHL_OK;
-    for (int side = 0; side < 2 && part->session[side] != NULL && items > 0; side++) {
-        for (size_t d = 0; status == PHL_OK && d < part->session[side]->n_draws; d++) {
-            struct pass pass = {.batch = batch, .part = part, .side = side, .draw = d};
-            phl_grammar_session *grammar = part->session[side]->grammar;
-            status = grammar != NULL
-                         ? phl_grammar_session_values(grammar, d, &pass.values, error)
-                         : phl_session_upward(part->session[side], d, &pass.upward, error);
-            if (status == PHL_OK) {
-                status = phl_parallel_chunks(items, 1, use->threads, run_pass, &pass, use->cancel,
-                                             use->context, error);
-            }
-        }
-    }
-    return status;
-}
-
-phl_status phl_label_batch_run(phl_label_batch *batch, phl_error *error)
-{
-    const phl_use *use = batch->use;
-    phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < batch->n_parts; i++) {
-        status = run_part(batch, &batch->parts[i], error);
-    }
-    if (status == PHL_OK && batch->tables != NULL) {
-        status = phl_label_pool_run(batch, error);
-    }
-    if (status == PHL_OK) {
-        status = phl_parallel_chunks(batch->n_shapes, 1, use->threads, finish_shapes, batch,
-                                     use->cancel, use->context, error);
-    }
-    return status;
+    phl_status status = fill_one(batch, leader, error);
+    return status == PHL_OK ? fill_followers(batch, leader, error) : status;
 }

@@ -39,13 +39,15 @@ typedef struct phl_label_batch_worker {
     phl_grammar_state *drawn;
     size_t drawn_capacity;
     phl_neighbourhood nodes; /* with an expert: of a tree, */
-    double *voices;          /* and what its voices say, [voices][M + 1] */
+    double *voices;          /* what its voices say, [voices][M + 1], */
+    double *models;          /* and what the models among them say, [models][M + 1] */
 } phl_label_batch_worker;
 
 /* The trees of one model. */
 typedef struct phl_label_batch_part {
     const phl_model *model;    /* borrowed, as are the forests */
-    const phl_forest *forest;  /* what inference sees: labels to fill are unknown */
+    const phl_forest *forest;  /* what inference sees: labels to fill are unknown; of a batch that
+                                  follows another one, that one's */
     size_t first_ordinal;      /* of its first tree */
     phl_forest *hidden;        /* owned: the same, if labels were hidden */
     phl_forest *shapes;        /* owned: without labels, if a tree needs it */
@@ -61,9 +63,16 @@ typedef struct phl_label_batch_part {
     size_t n_shapes, n_members, shapes_capacity, members_capacity;
 } phl_label_batch_part;
 
+/* A batch may have others that follow it: the same trees under other models, those that are further
+ * members of the run.  They predict, and draw nothing. */
 typedef struct phl_label_batch {
     const phl_use *use; /* borrowed */
+    const phl_run *run; /* whose models predict: that of the task, a member of it, or one beside */
     const phl_label_options *options;
+    bool no_draw;
+    size_t sharing; /* batches that share what memory there is */
+    struct phl_label_batch *followers; /* [n_followers] */
+    size_t n_followers;
     size_t n_labels; /* M */
     phl_label_batch_part *parts;
     size_t n_parts;
@@ -85,8 +94,8 @@ typedef struct phl_label_batch {
         probability_capacity, unseen_capacity, entropy_capacity, best_capacity, drawn_capacity;
 } phl_label_batch;
 
-/* For all blocks of a task. */
-phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use,
+/* For all blocks of a task.  run: that of the task, or one that is pooled with it. */
+phl_status phl_label_batch_init(phl_label_batch *batch, const phl_use *use, const phl_run *run,
                                 const phl_label_options *options, phl_error *error);
 void phl_label_batch_clear(phl_label_batch *batch);
 
@@ -94,6 +103,9 @@ void phl_label_batch_clear(phl_label_batch *batch);
  * too. */
 phl_status phl_label_batch_open(phl_label_batch *batch, const phl_use_portions *portions,
                                 phl_error *error);
+/* The same for a run that is pooled with that of `leader`, whose trees it takes. */
+phl_status phl_label_batch_open_beside(phl_label_batch *batch, const phl_label_batch *leader,
+                                       phl_error *error);
 void phl_label_batch_close(phl_label_batch *batch);
 
 /* Has this tree of the block labels to fill, and what is known of it probability 0?  Then its part
@@ -107,7 +119,13 @@ phl_status phl_label_batch_add_shapes(phl_label_batch *batch, size_t part, phl_e
 phl_status phl_label_batch_fill(phl_label_batch *batch, const phl_use_portions *portions,
                                 size_t tree, size_t *end, phl_error *error);
 
-/* Predict and draw the labels of its trees. */
-phl_status phl_label_batch_run(phl_label_batch *batch, phl_error *error);
+/* The trees that `leader` took. */
+phl_status phl_label_batch_fill_beside(phl_label_batch *batch, const phl_label_batch *leader,
+                                       phl_error *error);
+
+/* Predict and draw the labels of its trees; the rows hold what all members say together. */
+phl_status phl_label_batch_predict(phl_label_batch *batch, phl_error *error);
+/* Once nothing is added to the rows any more: the best labels. */
+phl_status phl_label_batch_finish(phl_label_batch *batch, phl_error *error);
 
 #endif

@@ -7,17 +7,16 @@
 #include "base/parallel.h"
 #include "base/sampler.h"
 
-/* A model's word that a label is impossible is not taken literally. */
-static const double least_p = 1e-9;
-
 phl_status phl_label_pool_init(phl_label_batch *batch, phl_error *error)
 {
-    const phl_expert *expert = batch->use->run->expert;
+    const phl_expert *expert = batch->run->expert;
+    size_t n_models = expert->n_voices - expert->n_chains, width = batch->n_labels + 1;
     phl_status status = phl_expert_tables_create(expert, &batch->tables, error);
     for (int w = 0; status == PHL_OK && w < batch->n_workers; w++) {
-        batch->workers[w].voices =
-            phl_alloc(phl_times(expert->n_voices, batch->n_labels + 1), sizeof(double), error);
-        status = batch->workers[w].voices == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        phl_label_batch_worker *worker = &batch->workers[w];
+        worker->voices = phl_alloc(phl_times(expert->n_voices, width), sizeof(double), error);
+        worker->models = phl_alloc(phl_times(n_models, width), sizeof(double), error);
+        status = worker->voices == NULL || worker->models == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     return status;
 }
@@ -40,17 +39,16 @@ phl_status phl_label_pool_look(phl_walk *walk, size_t tree, const uint32_t *labe
 }
 
 void phl_label_pool_voices(const phl_expert_tables *tables, const uint32_t near[PHL_NEAR_PLACES],
-                           const double *model, double *log_p)
+                           const double *models, size_t n, double *log_p)
 {
-    size_t width = tables->expert->n_labels + 1, n = PHL_EXPERT_CHAINS;
-    phl_expert_chains(tables, near, log_p);
-    if (model != NULL) {
-        double *own = log_p + n++ * width;
-        for (size_t x = 0; x < width; x++) {
-            own[x] = model[x] > least_p ? model[x] : least_p;
-        }
+    size_t width = tables->expert->n_labels + 1, chains = tables->expert->n_chains * width;
+    if (chains > 0) {
+        phl_expert_chains(tables, near, log_p);
     }
-    phl_logs(log_p, n * width, log_p);
+    for (size_t i = 0; i < n * width; i++) {
+        log_p[chains + i] = models[i] > PHL_LABEL_POOL_LEAST ? models[i] : PHL_LABEL_POOL_LEAST;
+    }
+    phl_logs(log_p, chains + n * width, log_p);
 }
 
 /* Tables are made before the threads begin. */
@@ -81,6 +79,21 @@ struct pooling {
     phl_walk **walks; /* [workers][parts] made as needed */
 };
 
+/* What a model says, [M + 1]; where the tree is impossible under it, nothing. */
+static void copy_row(const phl_label_batch *batch, size_t row, double *out)
+{
+    size_t m = batch->n_labels;
+    double sum = batch->unseen[row];
+    for (size_t x = 0; x < m; x++) {
+        out[x] = batch->probability[row * m + x];
+        sum += out[x];
+    }
+    out[m] = batch->unseen[row];
+    for (size_t x = 0; !(sum > 0.0) && x <= m; x++) {
+        out[x] = 1.0 / (double)(m + 1);
+    }
+}
+
 static phl_status pool_shape(const struct pooling *work, size_t s, int number, phl_error *error)
 {
     phl_label_batch *batch = work->batch;
@@ -89,7 +102,7 @@ static phl_status pool_shape(const struct pooling *work, size_t s, int number, p
     const phl_label_batch_shape *shape = &batch->shapes[s];
     const phl_label_batch_part *part = &batch->parts[shape->part];
     phl_walk **walk = &work->walks[(size_t)number * batch->n_parts + shape->part];
-    size_t m = batch->n_labels;
+    size_t m = batch->n_labels, n_models = expert->n_voices - expert->n_chains;
     phl_status status = *walk == NULL ? phl_walk_create(part->forest, walk, error) : PHL_OK;
     if (status == PHL_OK && shape->n_rows > 0) {
         status =
@@ -100,16 +113,12 @@ static phl_status pool_shape(const struct pooling *work, size_t s, int number, p
     }
     for (size_t row = shape->first_row; row < shape->first_row + shape->n_rows; row++) {
         uint32_t near[PHL_NEAR_PLACES];
-        double *p = batch->probability + row * m, *model = NULL;
+        double *p = batch->probability + row * m;
         phl_neighbourhood_of(&worker->nodes, batch->row_node[row], near);
-        if (expert->n_voices > PHL_EXPERT_CHAINS) {
-            model = worker->predictive;
-            for (size_t x = 0; x < m; x++) {
-                model[x] = p[x];
-            }
-            model[m] = batch->unseen[row];
+        for (size_t k = 0; k < n_models; k++) {
+            copy_row(k == 0 ? batch : &batch->followers[k - 1], row, worker->models + k * (m + 1));
         }
-        phl_label_pool_voices(batch->tables, near, model, worker->voices);
+        phl_label_pool_voices(batch->tables, near, worker->models, n_models, worker->voices);
         phl_expert_pool(worker->voices, expert->weights[phl_expert_pattern(near)], expert->n_voices,
                         m + 1, worker->predictive);
         for (size_t x = 0; x < m; x++) {
@@ -166,7 +175,7 @@ phl_status phl_label_pool_run(phl_label_batch *batch, phl_error *error)
         phl_walk_free(work.walks[i]);
     }
     phl_free(work.walks);
-    if (status == PHL_OK && use->run->kind == PHL_NO_KIND) {
+    if (status == PHL_OK && batch->run->kind == PHL_NO_KIND) {
         draw_labels(batch);
     }
     return status;

@@ -19,7 +19,7 @@ void phl_score_options_init_sized(phl_score_options *options, size_t size)
 }
 
 struct lot {
-    const phl_model *models; /* [n_models] */
+    const phl_model *models_of_run; /* [n_models] */
     size_t n_models;
     const phl_forest *forest;
     uint64_t *nodes, *unknown; /* of the forest's subtrees */
@@ -29,7 +29,12 @@ struct lot {
     /* Nodes. */
     phl_session **sessions; /* [n_models] */
     phl_walk *walk;
-    uint32_t *label_row; /* with an expert: of the forest's labels in the run */
+    /* Where several members or runs have a say, what each run says: [n_models][n_runs], with
+     * sessions of its own for all models but that above. */
+    phl_oddity_source *sources;
+    phl_session **models; /* all those of the sources, one after the other */
+    size_t n_models_held; /* of them */
+    uint32_t **label_rows; /* [n_runs] of the forest's labels in each run */
 };
 
 struct scoring {
@@ -41,9 +46,23 @@ struct scoring {
     size_t n_lots;
     double *bits, *predictive; /* of one tree */
     size_t bits_capacity, predictive_capacity;
-    phl_expert_tables *tables; /* of the run's expert; NULL: it has none */
+    bool odd;                   /* bits are of a pool */
+    size_t n_runs;              /* that are pooled: 1, or more */
+    phl_beside *beside;         /* [n_runs], or NULL: one */
+    phl_expert_tables **tables; /* [n_runs] of their experts; NULL where there is none */
     phl_oddity oddity;
 };
+
+static const phl_run *run_of(const struct scoring *work, size_t i)
+{
+    return i == 0 ? work->use.run : work->options->with[i - 1];
+}
+
+/* Models of a run that have a say: without an expert, further ones have none. */
+static size_t count_models(const phl_run *run)
+{
+    return run->kind == PHL_NO_KIND ? 0 : run->expert == NULL ? 1 : 1 + run->n_members;
+}
 
 /* ---------------------------------------------------------------------------------------------
  * One lot
@@ -62,8 +81,73 @@ static phl_status score_trees(const struct scoring *work, struct lot *lot, phl_e
     if (lot->labels == NULL || (work->options->structure && lot->both == NULL)) {
         return PHL_ERR_MEMORY;
     }
-    return phl_scores_average(&lot->prepared, lot->models, lot->n_models, true, use->threads,
+    return phl_scores_average(&lot->prepared, lot->models_of_run, lot->n_models, true, use->threads,
                               use->cancel, use->context, lot->labels, lot->both, error);
+}
+
+/* Sessions of a lot: of its models, and of what is pooled with each of them. */
+static size_t count_sessions(const struct scoring *work, const struct lot *lot)
+{
+    size_t n = 1;
+    for (size_t i = 0; work->odd && i < work->n_runs; i++) {
+        n += count_models(run_of(work, i));
+    }
+    return n * lot->n_models;
+}
+
+static phl_status open_session(const struct scoring *work, const struct lot *lot,
+                               const phl_model *model, size_t n_sessions, phl_session **session,
+                               phl_error *error)
+{
+    return phl_session_create(model, lot->forest, work->use.threads,
+                              phl_session_memory() / n_sessions, session, error);
+}
+
+/* What run number i says beside model m of the lot. */
+static phl_status open_source(const struct scoring *work, struct lot *lot, size_t m, size_t i,
+                              size_t n_sessions, phl_error *error)
+{
+    const phl_run *run = run_of(work, i);
+    size_t n = count_models(run);
+    lot->sources[m * work->n_runs + i] =
+        (phl_oddity_source){.tables = work->tables[i],
+                            .label_row = lot->label_rows[i],
+                            .models = lot->models + lot->n_models_held,
+                            .n_models = n,
+                            .n_labels = run->labels.count,
+                            .beside = work->beside == NULL ? NULL : &work->beside[i]};
+    phl_status status = PHL_OK;
+    for (size_t k = 0; status == PHL_OK && k < n; k++) {
+        const phl_run *one = k == 0 ? run : run->members[k - 1];
+        phl_session **session = &lot->models[lot->n_models_held++];
+        if (i == 0 && k == 0) {
+            *session = lot->sessions[m];
+        } else {
+            status = open_session(work, lot, phl_beside_model(one, &lot->models_of_run[m]),
+                                  n_sessions, session, error);
+        }
+    }
+    return status;
+}
+
+static phl_status open_sources(const struct scoring *work, struct lot *lot, size_t n_sessions,
+                               phl_error *error)
+{
+    size_t cells = lot->n_models * work->n_runs;
+    lot->sources = phl_alloc_zero(cells, sizeof *lot->sources, error);
+    lot->models = phl_alloc_zero(count_sessions(work, lot), sizeof *lot->models, error);
+    lot->label_rows = phl_alloc_zero(work->n_runs, sizeof *lot->label_rows, error);
+    phl_status status = lot->sources == NULL || lot->models == NULL || lot->label_rows == NULL
+                            ? PHL_ERR_MEMORY
+                            : PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < work->n_runs; i++) {
+        status = phl_index_map_labels(lot->forest, &run_of(work, i)->labels, &lot->label_rows[i],
+                                      error);
+    }
+    for (size_t c = 0; status == PHL_OK && c < cells; c++) {
+        status = open_source(work, lot, c / work->n_runs, c % work->n_runs, n_sessions, error);
+    }
+    return status;
 }
 
 /* Sessions share what memory there is for upward passes. */
@@ -73,28 +157,45 @@ static phl_status open_sessions(const struct scoring *work, struct lot *lot, siz
     lot->sessions = phl_alloc_zero(lot->n_models, sizeof *lot->sessions, error);
     phl_status status =
         lot->sessions == NULL ? PHL_ERR_MEMORY : phl_walk_create(lot->forest, &lot->walk, error);
-    if (status == PHL_OK && work->tables != NULL) {
-        status = phl_index_map_labels(lot->forest, &work->use.run->labels, &lot->label_row, error);
-    }
-    bool expert_alone = work->tables != NULL && work->use.run->kind == PHL_NO_KIND;
+    bool expert_alone = work->use.run->expert != NULL && work->use.run->kind == PHL_NO_KIND;
     for (size_t m = 0; status == PHL_OK && !expert_alone && m < lot->n_models; m++) {
-        status = phl_session_create(&lot->models[m], lot->forest, work->use.threads,
-                                    phl_session_memory() / n_sessions, &lot->sessions[m], error);
+        status =
+            open_session(work, lot, &lot->models_of_run[m], n_sessions, &lot->sessions[m], error);
     }
-    return status;
+    return status == PHL_OK && work->odd ? open_sources(work, lot, n_sessions, error) : status;
+}
+
+/* Is it one of those of the lot's models? */
+static bool is_own(const struct lot *lot, const phl_session *session)
+{
+    bool own = false;
+    for (size_t m = 0; !own && m < lot->n_models; m++) {
+        own = lot->sessions[m] == session;
+    }
+    return own;
 }
 
 static void clear_lots(struct scoring *work)
 {
     for (size_t i = 0; i < work->n_lots; i++) {
         struct lot *lot = &work->lots[i];
+        for (size_t k = 0; k < lot->n_models_held; k++) {
+            if (!is_own(lot, lot->models[k])) {
+                phl_session_free(lot->models[k]);
+            }
+        }
         for (size_t m = 0; lot->sessions != NULL && m < lot->n_models; m++) {
             phl_session_free(lot->sessions[m]);
+        }
+        for (size_t r = 0; lot->label_rows != NULL && r < work->n_runs; r++) {
+            phl_free(lot->label_rows[r]);
         }
         phl_scores_clear(&lot->prepared);
         phl_walk_free(lot->walk);
         phl_free(lot->sessions);
-        phl_free(lot->label_row);
+        phl_free(lot->sources);
+        phl_free(lot->models);
+        phl_free(lot->label_rows);
         phl_free(lot->labels);
         phl_free(lot->both);
         phl_free(lot->nodes);
@@ -131,13 +232,16 @@ static phl_status score_nodes(struct scoring *work, const struct lot *lot, size_
     size_t n = (size_t)score->nodes, width = work->use.run->labels.count + 1;
     bool possible = false;
     phl_status status = PHL_OK;
-    if (work->tables != NULL) {
+    if (work->odd) {
         phl_oddity *oddity = &work->oddity;
-        status = phl_oddity_of_tree(oddity, lot->walk, place, lot->label_row, session, error);
+        status = phl_oddity_of_tree(oddity, lot->sources + m * work->n_runs, work->n_runs,
+                                    lot->walk, place, error);
         score->oddity = oddity->oddity;
         score->mean_bits = oddity->mean;
         score->most_bits = oddity->most;
-        score->odd_share = phl_oddity_share(work->tables->expert, oddity->oddity);
+        if (work->n_runs == 1) { /* how odd training trees are is known of one run alone */
+            score->odd_share = phl_oddity_share(work->use.run->expert, oddity->oddity);
+        }
         score->bits = work->options->bits ? oddity->bits : NULL;
     } else if (work->options->bits) {
         status = phl_grow(&work->bits, &work->bits_capacity, n, sizeof *work->bits, error);
@@ -188,7 +292,7 @@ static phl_status score_tree(struct scoring *work, const struct lot *lot, size_t
     }
     score.bits_per_label =
         score.labels == 0 ? (double)NAN : -labels / log(2.0) / (double)score.labels;
-    phl_tree_at at = phl_use_at(&work->use, tree, lot->models[m].class_index);
+    phl_tree_at at = phl_use_at(&work->use, tree, lot->models_of_run[m].class_index);
     return status == PHL_OK ? work->each(&at, &score, work->use.context, error) : status;
 }
 
@@ -201,7 +305,7 @@ static phl_status prepare_lots(struct scoring *work, phl_error *error)
     phl_status status = PHL_OK;
     size_t n_sessions = 0;
     for (size_t i = 0; i < work->n_lots; i++) {
-        n_sessions += work->lots[i].n_models;
+        n_sessions += count_sessions(work, &work->lots[i]);
     }
     for (size_t i = 0; status == PHL_OK && i < work->n_lots; i++) {
         struct lot *lot = &work->lots[i];
@@ -225,7 +329,7 @@ static phl_status score_every(struct scoring *work, phl_error *error)
         return PHL_ERR_MEMORY;
     }
     work->n_lots = 1;
-    work->lots[0].models = run->models;
+    work->lots[0].models_of_run = run->models;
     work->lots[0].n_models = run->n_models;
     work->lots[0].forest = work->use.block;
     phl_status status = prepare_lots(work, error);
@@ -246,7 +350,7 @@ static phl_status score_own(struct scoring *work, phl_error *error)
         status = work->lots == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     for (size_t i = 0; status == PHL_OK && i < portions.n; i++) {
-        work->lots[i].models = portions.portions[i].model;
+        work->lots[i].models_of_run = portions.portions[i].model;
         work->lots[i].n_models = 1;
         work->lots[i].forest = portions.portions[i].forest;
         work->n_lots++;
@@ -264,6 +368,24 @@ static phl_status score_own(struct scoring *work, phl_error *error)
     return status;
 }
 
+/* Tables of experts, and how runs are pooled. */
+static phl_status prepare_runs(struct scoring *work, phl_error *error)
+{
+    phl_status status = phl_beside_create(work->use.run, work->options->with,
+                                          work->options->n_with, &work->beside, error);
+    if (status == PHL_OK) {
+        work->tables = phl_alloc_zero(work->n_runs, sizeof *work->tables, error);
+        status = work->tables == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    }
+    for (size_t i = 0; status == PHL_OK && i < work->n_runs; i++) {
+        const phl_run *run = run_of(work, i);
+        status = run->expert == NULL
+                     ? PHL_OK
+                     : phl_expert_tables_create(run->expert, &work->tables[i], error);
+    }
+    return status;
+}
+
 phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_options *options,
                      phl_score_fn each, phl_error *error)
 {
@@ -272,17 +394,16 @@ phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_opt
     if (status != PHL_OK) {
         return status;
     }
-    struct scoring work = {
-        .options = &own, .each = each, .nodes = own.bits || own.predictive || run->expert != NULL};
-    if (run->expert != NULL) {
-        status = phl_expert_tables_create(run->expert, &work.tables, error);
-        work.oddity.tables = work.tables;
+    struct scoring work = {.options = &own,
+                           .each = each,
+                           .odd = run->expert != NULL || own.n_with > 0,
+                           .n_runs = 1 + own.n_with};
+    work.nodes = own.bits || own.predictive || work.odd;
+    status = phl_use_begin(&work.use, run, source, PHL_OPTION("score.class_name"), own.class_name,
+                           own.threads, own.report, own.cancel, own.context, error);
+    if (status == PHL_OK) {
+        status = prepare_runs(&work, error);
     }
-    status =
-        status != PHL_OK
-            ? status
-            : phl_use_begin(&work.use, run, source, PHL_OPTION("score.class_name"), own.class_name,
-                            own.threads, own.report, own.cancel, own.context, error);
     while (status == PHL_OK && (status = phl_use_next(&work.use, error)) == PHL_OK &&
            work.use.block != NULL) {
         status = own.every_class ? score_every(&work, error) : score_own(&work, error);
@@ -294,7 +415,11 @@ phl_status phl_score(const phl_run *run, phl_source *source, const phl_score_opt
     phl_free(work.bits);
     phl_free(work.predictive);
     phl_oddity_clear(&work.oddity);
-    phl_expert_tables_free(work.tables);
+    for (size_t i = 0; work.tables != NULL && i < work.n_runs; i++) {
+        phl_expert_tables_free(work.tables[i]);
+    }
+    phl_free(work.tables);
+    phl_beside_free(work.beside, own.n_with);
     phl_use_clear(&work.use);
     return status;
 }

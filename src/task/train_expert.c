@@ -1,6 +1,6 @@
-/* train_expert.c - an expert on neighbourhoods, and how a run's model is pooled with it.
+/* train_expert.c - an expert on neighbourhoods, further models, and how all are pooled.
  *
- * Trees are dealt into folds.  For a fold, an expert (and a model, trained as that of the run was)
+ * Trees are dealt into folds.  For a fold, an expert (and models, trained as those of the run were)
  * is made of the other trees; labels of its trees are hidden at several rates, and what the voices
  * say of them is what the weights are learned from.  With these weights, the trees of the folds,
  * which voices and weights have not seen in training or hardly, tell how odd trees are.
@@ -18,6 +18,7 @@
 #include "task/label_forest.h"
 #include "task/label_pool.h"
 #include "task/oddity.h"
+#include "train/train_options.h"
 
 static const phl_expert_options defaults = {
     .size = sizeof(phl_expert_options), .seed = 42, .n_folds = 5};
@@ -35,7 +36,7 @@ static const size_t most_samples = 20000, most_numbers = 24000000;
 /* A fold: what was made of the other trees, and its own. */
 struct part {
     phl_forest *held;
-    phl_run *run; /* with an expert, and a model if the run has one */
+    phl_run *run; /* with an expert, and models if the run has some */
     phl_expert_tables *tables;
 };
 
@@ -47,8 +48,9 @@ struct work {
     size_t n_parts;
     struct part *parts;
     phl_expert_samples samples;
-    double *log_p; /* [voices][M + 1] */
-    double *predictive;
+    double *log_p;      /* [voices][M + 1] */
+    double *models;     /* [models][M + 1] */
+    double *predictive; /* [models][nodes][M + 1] of a tree */
     size_t predictive_capacity;
     phl_neighbourhood nodes;
 };
@@ -57,14 +59,22 @@ struct work {
  * One fold
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status make_run(const struct work *work, const phl_forest *rest, phl_run **made,
-                           phl_error *error)
+/* Models of a run: 0 for an expert alone. */
+static size_t count_models(const phl_run *run)
 {
-    const phl_run *run = work->run;
-    if (run->kind == PHL_NO_KIND) {
-        return phl_run_create(PHL_NO_KIND, 0, run->slots, &run->labels, &run->classes,
-                              run->per_class, made, error);
-    }
+    return run->kind == PHL_NO_KIND ? 0 : 1 + run->n_members;
+}
+
+/* Number i of them, 0 being the run itself. */
+static const phl_run *model_run(const phl_run *run, size_t i)
+{
+    return i == 0 ? run : run->members[i - 1];
+}
+
+/* A model as that of a run is, of other trees. */
+static phl_status train_again(const struct work *work, const phl_run *run, const phl_forest *rest,
+                              phl_run **made, phl_error *error)
+{
     phl_train_options options = *phl_run_options(run);
     options.threads = work->options->threads;
     options.head = PHL_HEAD_NONE;
@@ -77,6 +87,27 @@ static phl_status make_run(const struct work *work, const phl_forest *rest, phl_
     if (status == PHL_OK && work->options->cancel != NULL &&
         work->options->cancel(work->options->context)) {
         return phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
+    }
+    return status;
+}
+
+static phl_status make_run(const struct work *work, const phl_forest *rest, phl_run **made,
+                           phl_error *error)
+{
+    const phl_run *run = work->run;
+    phl_status status = run->kind == PHL_NO_KIND
+                            ? phl_run_create(PHL_NO_KIND, 0, run->slots, &run->labels,
+                                             &run->classes, run->per_class, made, error)
+                            : train_again(work, run, rest, made, error);
+    for (size_t i = 0; status == PHL_OK && i < run->n_members; i++) {
+        phl_run *member = NULL;
+        status = train_again(work, run->members[i], rest, &member, error);
+        if (status == PHL_OK) {
+            status = phl_run_take_member(*made, member, error);
+        }
+        if (status != PHL_OK) {
+            phl_run_free(member);
+        }
     }
     return status;
 }
@@ -108,6 +139,7 @@ static phl_status make_part(const struct work *work, const uint32_t *fold, uint3
         status = phl_expert_create(rest, NULL, others, &part->run->expert, error);
     }
     if (status == PHL_OK) {
+        part->run->expert->n_chains = work->expert->n_chains;
         part->run->expert->n_voices = work->expert->n_voices;
         status = phl_expert_tables_create(part->run->expert, &part->tables, error);
     }
@@ -143,9 +175,10 @@ static const phl_model *model_of(const struct part *part, size_t tree)
 
 /* What the voices say of a node whose label is hidden. */
 static phl_status add_sample(struct work *work, const struct part *part, size_t node,
-                             uint32_t label, const double *model, phl_error *error)
+                             uint32_t label, phl_error *error)
 {
     phl_expert_samples *samples = &work->samples;
+    size_t n_models = count_models(work->run), width = samples->width;
     size_t numbers = samples->n_voices * samples->width;
     uint32_t near[PHL_NEAR_PLACES];
     phl_neighbourhood_of(&work->nodes, node, near);
@@ -161,7 +194,11 @@ static phl_status add_sample(struct work *work, const struct part *part, size_t 
     if (status != PHL_OK) {
         return status;
     }
-    phl_label_pool_voices(part->tables, near, model, work->log_p);
+    for (size_t k = 0; k < n_models; k++) {
+        memcpy(work->models + k * width,
+               work->predictive + (k * work->nodes.n + node) * width, width * sizeof(double));
+    }
+    phl_label_pool_voices(part->tables, near, work->models, n_models, work->log_p);
     for (size_t i = 0; i < numbers; i++) {
         samples->log_p[samples->n * numbers + i] = (float)work->log_p[i];
     }
@@ -181,27 +218,38 @@ static uint32_t row_of(const struct part *part, int32_t label)
     return there ? (uint32_t)label : (uint32_t)part->run->expert->n_labels;
 }
 
-static phl_status sample_tree(struct work *work, const struct part *part, phl_session *session,
-                              const phl_forest *hidden, phl_walk *seen, phl_walk *whole,
+/* What the models predict for every node of a tree; *possible: none holds it for impossible. */
+static phl_status predict(struct work *work, phl_session *const *sessions, size_t tree,
+                          bool *possible, phl_error *error)
+{
+    size_t n_models = count_models(work->run);
+    size_t numbers = phl_times(work->nodes.n, work->samples.width);
+    phl_status status = phl_grow(&work->predictive, &work->predictive_capacity,
+                                 phl_times(n_models, numbers), sizeof *work->predictive, error);
+    *possible = true;
+    for (size_t k = 0; status == PHL_OK && *possible && k < n_models; k++) {
+        status = phl_session_predict(sessions[k], tree, work->predictive + k * numbers, possible,
+                                     error);
+    }
+    return status;
+}
+
+static phl_status sample_tree(struct work *work, const struct part *part,
+                              phl_session *const *sessions, phl_walk *seen, phl_walk *whole,
                               size_t tree, const uint32_t *rows, double share, phl_rng *rng,
                               phl_error *error)
 {
-    size_t width = work->samples.width;
     bool possible = false;
     phl_visit truth;
     int more;
-    phl_status status = phl_label_pool_look(seen, tree, rows, width - 1, &work->nodes, error);
-    if (status == PHL_OK && session != NULL) {
-        status = phl_grow(&work->predictive, &work->predictive_capacity,
-                          phl_times(work->nodes.n, width), sizeof *work->predictive, error);
-        if (status == PHL_OK) {
-            status = phl_session_predict(session, tree, work->predictive, &possible, error);
-        }
-        if (status == PHL_OK && !possible) {
-            return PHL_OK;
-        }
+    phl_status status =
+        phl_label_pool_look(seen, tree, rows, work->samples.width - 1, &work->nodes, error);
+    if (status == PHL_OK) {
+        status = predict(work, sessions, tree, &possible, error);
     }
-    (void)hidden;
+    if (status != PHL_OK || !possible) {
+        return status;
+    }
     phl_walk_start(whole, tree);
     while (status == PHL_OK && (more = phl_walk_next(whole, &truth, error)) != 0) {
         if (more < 0) {
@@ -209,24 +257,23 @@ static phl_status sample_tree(struct work *work, const struct part *part, phl_se
         }
         if (truth.label >= 0 && work->nodes.nodes[truth.node].symbol == PHL_NEAR_UNKNOWN &&
             phl_rng_uniform(rng) < share) {
-            status =
-                add_sample(work, part, truth.node, rows[truth.label],
-                           session == NULL ? NULL : work->predictive + truth.node * width, error);
+            status = add_sample(work, part, truth.node, rows[truth.label], error);
         }
     }
     return status;
 }
 
-/* Sessions for the models that the trees of the part have: [models]. */
+/* Sessions for the models that the trees of the part have: [classes][models]. */
 static phl_status open_sessions(const struct work *work, const struct part *part,
                                 const phl_forest *hidden, phl_session **sessions, phl_error *error)
 {
+    size_t n_models = count_models(part->run), n = n_models * part->run->n_models;
     phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < part->run->n_models; i++) {
-        if (part->run->kind != PHL_NO_KIND && part->run->models[i].n_draws > 0) {
-            status =
-                phl_session_create(&part->run->models[i], hidden, work->options->threads,
-                                   phl_session_memory() / part->run->n_models, &sessions[i], error);
+    for (size_t i = 0; status == PHL_OK && i < n; i++) {
+        const phl_model *model = &model_run(part->run, i % n_models)->models[i / n_models];
+        if (model->n_draws > 0) {
+            status = phl_session_create(model, hidden, work->options->threads,
+                                        phl_session_memory() / n, &sessions[i], error);
         }
     }
     return status;
@@ -234,7 +281,8 @@ static phl_status open_sessions(const struct work *work, const struct part *part
 
 static void close_sessions(const struct part *part, phl_session **sessions)
 {
-    for (size_t i = 0; sessions != NULL && i < part->run->n_models; i++) {
+    size_t n = count_models(part->run) * part->run->n_models;
+    for (size_t i = 0; sessions != NULL && i < n; i++) {
         phl_session_free(sessions[i]);
     }
     phl_free(sessions);
@@ -243,7 +291,7 @@ static void close_sessions(const struct part *part, phl_session **sessions)
 /* Trees with labels hidden, or as they are, and what goes with them. */
 struct view {
     phl_forest *hidden; /* NULL: as they are */
-    phl_session **sessions;
+    phl_session **sessions; /* [classes][models] */
     phl_walk *seen, *whole;
     uint32_t *rows; /* [labels] */
 };
@@ -252,7 +300,8 @@ static phl_status open_view(const struct work *work, const struct part *part, do
                             uint64_t seed, struct view *view, phl_error *error)
 {
     const phl_forest *held = part->held;
-    view->sessions = phl_alloc_zero(part->run->n_models, sizeof *view->sessions, error);
+    view->sessions = phl_alloc_zero(phl_times(count_models(part->run), part->run->n_models),
+                                    sizeof *view->sessions, error);
     view->rows = phl_alloc(held->labels.count, sizeof *view->rows, error);
     phl_status status = view->sessions == NULL || view->rows == NULL ? PHL_ERR_MEMORY : PHL_OK;
     if (status == PHL_OK && rate > 0.0) {
@@ -283,6 +332,13 @@ static void close_view(const struct part *part, struct view *view)
     phl_forest_free(view->hidden);
 }
 
+/* Of a tree's model and those that go with it; NULL: an expert alone. */
+static phl_session *const *sessions_of(const struct view *view, const struct part *part,
+                                       const phl_model *model)
+{
+    return model == NULL ? NULL : view->sessions + model->class_index * count_models(part->run);
+}
+
 /* Labels of the trees of a part, hidden at one rate: about so many of them. */
 static phl_status sample_rate(struct work *work, const struct part *part, double rate,
                               uint64_t seed, size_t wanted, phl_error *error)
@@ -298,9 +354,8 @@ static phl_status sample_rate(struct work *work, const struct part *part, double
         phl_rng rng;
         phl_rng_init(&rng, seed, PHL_PURPOSE_SAMPLES, 0, 0, t);
         if (model != NULL || part->run->kind == PHL_NO_KIND) {
-            status = sample_tree(
-                work, part, model == NULL ? NULL : view.sessions[model->class_index], view.hidden,
-                view.seen, view.whole, t, view.rows, (double)wanted / (nodes * rate), &rng, error);
+            status = sample_tree(work, part, sessions_of(&view, part, model), view.seen, view.whole,
+                                 t, view.rows, (double)wanted / (nodes * rate), &rng, error);
         }
     }
     close_view(part, &view);
@@ -365,15 +420,18 @@ static phl_status find_odd(struct work *work, struct part *part, double *odd, si
     struct view view = {0};
     memcpy(part->run->expert->weights, work->expert->weights, sizeof work->expert->weights);
     phl_status status = open_view(work, part, 0.0, 0, &view, error);
-    phl_oddity oddity = {.tables = part->tables};
+    phl_oddity oddity = {0};
     for (size_t t = 0; status == PHL_OK && t < part->held->n_trees; t++) {
         const phl_model *model = model_of(part, t);
         if (model == NULL && part->run->kind != PHL_NO_KIND) {
             continue;
         }
-        status =
-            phl_oddity_of_tree(&oddity, view.seen, t, view.rows,
-                               model == NULL ? NULL : view.sessions[model->class_index], error);
+        const phl_oddity_source source = {.tables = part->tables,
+                                          .label_row = view.rows,
+                                          .models = sessions_of(&view, part, model),
+                                          .n_models = count_models(part->run),
+                                          .n_labels = part->run->expert->n_labels};
+        status = phl_oddity_of_tree(&oddity, &source, 1, view.seen, t, error);
         if (status == PHL_OK && !isnan(oddity.oddity)) {
             odd[(*n)++] = oddity.oddity;
         }
@@ -413,9 +471,11 @@ static phl_status gather_odd(struct work *work, phl_error *error)
 
 static phl_status check_run(const phl_run *run, const phl_forest *forest, phl_error *error)
 {
-    if (run->kind != PHL_NO_KIND && phl_run_options(run) == NULL) {
-        return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "the run does not say how its model was trained");
+    for (size_t i = 0; i < count_models(run); i++) {
+        if (phl_run_options(model_run(run, i)) == NULL) {
+            return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
+                             "the run does not say how its model was trained");
+        }
     }
     bool same = run->labels.count == forest->labels.count;
     for (size_t i = 0; same && i < run->labels.count; i++) {
@@ -436,9 +496,12 @@ static phl_status make_parts(struct work *work, phl_error *error)
         return PHL_OK;
     }
     /* A model is trained again for one fold, or two if that is quick; an expert is made for all. */
-    const phl_train_options *how = phl_run_options(work->run);
-    bool slow = work->run->kind == PHL_GRAMMAR ||
-                (work->run->kind == PHL_TF && how->learner != PHL_LEARNER_EM);
+    bool slow = false;
+    for (size_t i = 0; i < count_models(work->run); i++) {
+        const phl_run *model = model_run(work->run, i);
+        slow = slow || model->kind == PHL_GRAMMAR ||
+               (model->kind == PHL_TF && model->options->learner != PHL_LEARNER_EM);
+    }
     size_t n_parts = work->run->kind == PHL_NO_KIND ? n_folds : slow ? 1 : 2;
     uint32_t *fold = phl_alloc(forest->n_trees, sizeof *fold, error);
     size_t *list = phl_alloc(forest->n_trees, sizeof *list, error);
@@ -467,7 +530,11 @@ static phl_status learn(struct work *work, phl_error *error)
         return status;
     }
     phl_expert *expert = work->expert;
-    expert->n_voices = PHL_EXPERT_CHAINS + (work->run->kind != PHL_NO_KIND);
+    size_t n_models = count_models(work->run);
+    if (work->options->models_only) {
+        expert->n_chains = expert->n_rows = 0;
+    }
+    expert->n_voices = expert->n_chains + n_models;
     for (size_t i = 0; i < PHL_EXPERT_PATTERNS; i++) {
         for (size_t v = 0; v < expert->n_voices; v++) {
             expert->weights[i][v] = 1.0 / (double)expert->n_voices;
@@ -475,7 +542,10 @@ static phl_status learn(struct work *work, phl_error *error)
     }
     work->log_p =
         phl_alloc(phl_times(expert->n_voices, expert->n_labels + 1), sizeof *work->log_p, error);
-    status = work->log_p == NULL ? PHL_ERR_MEMORY : make_parts(work, error);
+    work->models =
+        phl_alloc(phl_times(n_models, expert->n_labels + 1), sizeof *work->models, error);
+    status =
+        work->log_p == NULL || work->models == NULL ? PHL_ERR_MEMORY : make_parts(work, error);
     if (status == PHL_OK) {
         status = gather_samples(work, error);
     }
@@ -500,6 +570,9 @@ phl_status phl_run_add_expert(phl_run *run, const phl_forest *forest,
     if (status == PHL_OK && forest->n_trees == 0) {
         status = phl_raise(error, PHL_ERR_EMPTY, NULL, "there are no trees to learn from");
     }
+    if (status == PHL_OK && own.models_only && count_models(run) == 0) {
+        status = phl_raise(error, PHL_ERR_ARGUMENT, NULL, "there is no model to be pooled");
+    }
     if (status == PHL_OK) {
         status = check_run(run, forest, error);
     }
@@ -515,6 +588,7 @@ phl_status phl_run_add_expert(phl_run *run, const phl_forest *forest,
     phl_expert_pool_clear(&work.samples);
     phl_neighbourhood_clear(&work.nodes);
     phl_free(work.log_p);
+    phl_free(work.models);
     phl_free(work.predictive);
     if (status != PHL_OK) {
         phl_expert_free(work.expert);
@@ -522,6 +596,39 @@ phl_status phl_run_add_expert(phl_run *run, const phl_forest *forest,
     }
     phl_expert_free(run->expert);
     run->expert = work.expert;
+    return PHL_OK;
+}
+
+phl_status phl_run_add_member(phl_run *run, const phl_forest *forest,
+                              const phl_train_options *options, phl_error *error)
+{
+    phl_run *member = NULL;
+    if (run->kind == PHL_NO_KIND) {
+        return phl_raise(error, PHL_ERR_ARGUMENT, "train a model with " PHL_CALL("phl_train"),
+                         "the run has no model that another one could stand beside");
+    }
+    phl_status status = check_run(run, forest, error);
+    phl_train_options own = {0};
+    if (status == PHL_OK) {
+        status = phl_train_options_take(options, &own, error);
+    }
+    if (status == PHL_OK) {
+        own.per_class = run->per_class;
+        own.head = PHL_HEAD_NONE;
+        status = phl_train(forest, &own, &member, error);
+    }
+    if (status == PHL_OK && own.cancel != NULL && own.cancel(own.context)) {
+        status = phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
+    }
+    if (status == PHL_OK) {
+        status = phl_run_take_member(run, member, error);
+    }
+    if (status != PHL_OK) {
+        phl_run_free(member);
+        return status;
+    }
+    phl_expert_free(run->expert);
+    run->expert = NULL;
     return PHL_OK;
 }
 
@@ -578,6 +685,7 @@ void phl_expert_summarise(const phl_run *run, phl_expert_summary *summary)
         *summary = (phl_expert_summary){.trees = expert->trees,
                                         .neighbourhoods = expert->n_rows,
                                         .voices = expert->n_voices,
+                                        .models = expert->n_voices - expert->n_chains,
                                         .hidden = expert->hidden,
                                         .accuracy = expert->accuracy,
                                         .log_loss = expert->log_loss,

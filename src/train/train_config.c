@@ -110,6 +110,7 @@ static phl_train_options recorded(const phl_train_options *options)
     made.iterations = options->iterations;
     made.command_line = options->command_line;
     made.partition = options->partition;
+    made.members = options->members;
     if (options->learner == PHL_LEARNER_EM) {
         copy_fields(em_fields, LENGTH(em_fields), options, &made);
     } else {
@@ -473,7 +474,8 @@ phl_status phl_train_config_record(const phl_train_options *options, const size_
     const char *const facts[][2] = {{"config", writer.text.bytes},
                                     {"seed", seed},
                                     {"command", kept.command_line},
-                                    {"partition", kept.partition}};
+                                    {"partition", kept.partition},
+                                    {"members", kept.members}};
     if (writer.status == PHL_OK) {
         writer.status = phl_run_set_facts(run, facts, sizeof facts / sizeof *facts, error);
     }
@@ -529,6 +531,7 @@ phl_status phl_train_config_restore(phl_run *run, phl_error *error)
     options.seed = strtoull(seed, NULL, 10);
     options.partition = phl_run_meta(run, "partition");
     options.command_line = phl_run_meta(run, "command");
+    options.members = phl_run_meta(run, "members");
     settle(&options);
     if (status == PHL_OK) {
         status = check_restored(run, &options, error);

@@ -103,7 +103,7 @@ static phl_status do_save(void *context, phl_error *error)
 static phl_status do_save_expert(void *context, phl_error *error)
 {
     const struct work *work = context;
-    return phl_run_save_expert(work->run, work->path, error);
+    return phl_run_save_members(work->run, work->path, error);
 }
 
 static void finish_save(void *context, char *out, size_t room)
