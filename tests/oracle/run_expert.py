@@ -88,10 +88,9 @@ class Expert:
                      / total for label, before in p.items()}
         return p
 
-    def pool(self, near, weights, model=None):
-        voices = [self.chain(near, chain) for chain in CHAINS]
-        if model:
-            voices.append({label: max(p, 1e-9) for label, p in model.items()})
+    def pool(self, near, weights, models=()):
+        voices = [self.chain(near, chain) for chain in CHAINS] if len(weights) > len(models) else []
+        voices += [{label: max(p, 1e-9) for label, p in model.items()} for model in models]
         z = {label: sum(weight * math.log(voice[label]) for weight, voice in zip(weights, voices))
              for label in self.base}
         top = max(z.values())
@@ -113,8 +112,45 @@ def weights_of(path):
     return [values[i * columns:(i + 1) * columns] for i in range(rows)]
 
 
+def members_of(path):
+    run = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    return [data for data, in run.execute("SELECT data FROM members ORDER BY name")]
+
+
 def table(text):
     return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def check_with(report, run, folder):
+    """label --with: the geometric mean of what the runs say, over the labels of the first; score --with."""
+    with open(os.path.join(folder, "other.trees"), "w", encoding="utf-8") as stream:
+        with open(os.path.join(folder, "train.trees"), encoding="utf-8") as known:
+            stream.writelines(list(known)[:6] + ["(extra (title) (more))\n"])
+    run("train", "--members", "expert", "other.trees", "-o", "o.run")
+    runs, rows = {"e": ["e.run"], "o": ["o.run"], "both": ["e.run", "--with", "o.run"]}, {}
+    for name, words in runs.items():
+        run("label", *words, "test.trees", "--hide", "0.3", "-p", "p.tsv", "--probabilities")
+        with open(os.path.join(folder, "p.tsv"), encoding="utf-8") as stream:
+            rows[name] = table(stream.read())
+        os.unlink(os.path.join(folder, "p.tsv"))
+    worst, checked = 0.0, 0
+    own = [column for column in rows["e"][0] if column.startswith("p(")]
+    both = [column for column in own if column in rows["o"][0]]
+    report.line(len(own) > len(both) > 10 and "p(extra)" in rows["o"][0], "with: runs of other labels",
+                f"{len(own)} and {len(both)}")
+    for e, o, found in zip(*rows.values()):
+        # What is new to a run is not printed; ratios of labels that both know depend on nothing else.
+        product = {column: math.sqrt(float(e[column]) * float(o[column])) for column in both}
+        total, seen = sum(product.values()), sum(float(found[column]) for column in both)
+        for column in both:
+            worst = max(worst, abs(product[column] / total - float(found[column]) / seen))
+            checked += 1
+    report.line(checked > 1000 and worst < 2e-4, "with: the geometric mean",
+                f"{checked} probabilities, largest difference {worst}")
+    alone = table(run("score", "e.run", "test.trees", "--per-node"))
+    twice = table(run("score", "e.run", "test.trees", "--per-node", "--with", "e.run,e.run"))
+    worst = max(abs(float(a["bits"]) - float(b["bits"])) / (1 + float(a["bits"])) for a, b in zip(alone, twice))
+    report.line(worst < 2e-5, "with: a run beside itself says the same", f"largest difference {worst}")
 
 
 def main():
@@ -135,12 +171,19 @@ def main():
         run("train", "--members", "expert", "train.trees", "-o", "e.run")
         run("train", "--members", "td,expert", "--states", "3", "train.trees", "-o", "te.run")
         run("train", "--model", "td", "--states", "3", "train.trees", "-o", "t.run")
+        run("train", "--members", "td,sp,grammar,expert", "--states", "3", "train.trees", "-o", "all.run")
+        run("train", "--members", "td,sp", "--states", "3", "train.trees", "-o", "models.run")
+        for name in ("all", "models"):  # a further model is a run file of its own
+            for number, data in enumerate(members_of(os.path.join(folder, name + ".run"))):
+                with open(os.path.join(folder, f"{name}{number + 1}.run"), "wb") as stream:
+                    stream.write(data)
+        models = {"e": [], "te": ["t"], "all": ["t", "all1", "all2"], "models": ["t", "models1"]}
         test, expert = read("test.trees"), Expert(read("train.trees"))
         known = set(expert.labels)
-        for name, rate in (("e", "0.2"), ("e", "0.9"), ("te", "0.2")):
+        for name, rate in (("e", "0.2"), ("e", "0.9"), ("te", "0.2"), ("all", "0.2"), ("models", "0.5")):
             weights = weights_of(os.path.join(folder, name + ".run"))
             predictions = {}
-            for which in (name, "t"):
+            for which in (name, *models[name]):
                 run("label", which + ".run", "test.trees", "--hide", rate, "-p", "p.tsv", "--probabilities")
                 with open(os.path.join(folder, "p.tsv"), encoding="utf-8") as stream:
                     predictions[which] = {(int(row["tree"]), int(row["node"])): row for row in table(stream.read())}
@@ -153,19 +196,20 @@ def main():
                     row = predictions[name].get((number, node))
                     if row is None:
                         continue
-                    model = None
-                    if name == "te":  # without what it says of new labels: see below
-                        other = predictions["t"][number, node]
-                        model = {label: float(other[f"p({label})"]) for label in known}
-                        model[NEW] = 1e-9
-                    p = expert.pool(near, weights[pattern(near)], model)
+                    voices = []
+                    for which in models[name]:  # without what they say of new labels: see below
+                        other = predictions[which][number, node]
+                        voices.append({label: float(other[f"p({label})"]) for label in known})
+                        voices[-1][NEW] = 1e-9
+                    p = expert.pool(near, weights[pattern(near)], voices)
                     total = sum(p[label] for label in known)
                     for label in known:
                         worst = max(worst, abs(p[label] / total - float(row[f"p({label})"])))
                         checked += 1
-            # The model's predictions are printed over known labels, which changes the pool by a factor alone.
+            # Predictions of models are printed over known labels, which changes the pool by a factor alone.
             report.line(checked > 1000 and worst < 2e-5, f"{name}.run, {rate} hidden: as counted",
                          f"{checked} probabilities, largest difference {worst}")
+        check_with(report, run, folder)
         weights, bits = weights_of(os.path.join(folder, "e.run")), {}
         for row in table(run("score", "e.run", "test.trees", "--per-node")):
             bits.setdefault(int(row["tree"]), []).append(float(row["bits"]))

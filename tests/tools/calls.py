@@ -38,6 +38,8 @@ NO_LIMIT = {
     "phl_train_options.n_sizes": LENGTH,
     "phl_train_options.n_piece_classes": LENGTH,
     "phl_evaluate_options.n_states": LENGTH,
+    "phl_score_options.n_with": LENGTH,
+    "phl_label_options.n_with": LENGTH,
 }
 NUMBERS = r"(?:size_t|u?int(?:8|16|32|64)_t|int|unsigned|double|float)"
 

@@ -168,6 +168,10 @@ static void test_tasks(void **state)
     expert.n_folds = 1;
     refused(phl_train_expert(forest, &expert, &classifier, NULL));
     refused(phl_run_add_expert(run, forest, &expert, NULL));
+    expert.n_folds = 2;
+    must(phl_train_expert(forest, &expert, &classifier, error));
+    refused(phl_run_add_member(classifier, forest, NULL, NULL));
+    phl_run_free(classifier);
     refused(phl_run_save_members(run, "no such folder/x.run", NULL));
     refused(phl_cross_validate(forest, &evaluate, &validation, NULL));
     refused(phl_diagnose(run, &diagnose, &diagnosis, NULL));

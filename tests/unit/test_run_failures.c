@@ -99,8 +99,8 @@ static phl_status do_save(void *context, phl_error *error)
     return status;
 }
 
-/* The expert into a file that is there. */
-static phl_status do_save_expert(void *context, phl_error *error)
+/* Members into a file that is there. */
+static phl_status do_save_members(void *context, phl_error *error)
 {
     const struct work *work = context;
     return phl_run_save_members(work->run, work->path, error);
@@ -162,10 +162,19 @@ static void test_training(void **state)
     failing_allocations(&(failing_work){"train by partition", do_train, finish_run, &work, false});
     open_again(&work);
     must(phl_run_open(work.path, &work.run, error));
+    phl_train_options member;
+    phl_train_options_init(&member);
+    member.kind = PHL_TD;
+    member.states = 2;
+    member.iterations = 2;
+    must(phl_run_add_member(work.run, work.forest, &member, error));
     must(phl_run_add_expert(work.run, work.forest, NULL, error));
-    failing_allocations(&(failing_work){"save an expert", do_save_expert, NULL, &work, false});
+    failing_allocations(&(failing_work){"save members", do_save_members, NULL, &work, false});
     must(phl_run_open(work.path, &work.made, error));
     assert_non_null(work.made->expert);
+    assert_int_equal(phl_run_members(work.made), 1);
+    assert_int_equal(phl_run_kind(phl_run_member(work.made, 0)), PHL_TD);
+    assert_null(phl_run_member(work.made, 1));
     phl_run_free(work.made);
     phl_run_free(work.run);
     work.made = work.run = NULL;

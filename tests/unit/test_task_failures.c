@@ -295,8 +295,16 @@ static phl_status use_expert(const struct setting *setting, phl_run *run, phl_er
     phl_score_options_init(&score);
     score.threads = 1;
     score.bits = true;
+    const phl_run *with[] = {run};
     phl_status status = phl_source_forest(setting->forest, &source, error);
     if (status == PHL_OK) {
+        status = phl_label(run, source, &label, NULL, &evaluation, error);
+    }
+    if (status == PHL_OK) { /* pooled with another run, here itself */
+        phl_evaluation_free(evaluation);
+        evaluation = NULL;
+        label.with = score.with = with;
+        label.n_with = score.n_with = 1;
         status = phl_label(run, source, &label, NULL, &evaluation, error);
     }
     if (status == PHL_OK) {
@@ -339,6 +347,10 @@ static phl_status do_add_expert(void *context, phl_error *error)
     how.threads = 1;
     how.n_folds = 2;
     phl_status status = phl_train(setting->forest, &train, &run, error);
+    train.kind = PHL_SP;
+    if (status == PHL_OK) {
+        status = phl_run_add_member(run, setting->forest, &train, error);
+    }
     if (status == PHL_OK) {
         status = phl_run_add_expert(run, setting->forest, &how, error);
     }
