@@ -156,8 +156,7 @@ static int train_alone(const cli_arguments *parsed, bool expert)
 static int begin(const cli_arguments *parsed, const training_members *members, progress_line *line,
                  training *how)
 {
-    int code =
-        training_begin(parsed, line, members->n > 0 ? members->kinds[0] : PHL_NO_KIND, how);
+    int code = training_begin(parsed, line, members->n > 0 ? members->kinds[0] : PHL_NO_KIND, how);
     if (code != EXIT_OK) {
         return code;
     }

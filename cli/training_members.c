@@ -60,10 +60,7 @@ int training_members_read(const cli_arguments *parsed, training_members *members
 uint32_t training_members_states(phl_kind kind, const training_members *members)
 {
     bool pooled = members->n + members->expert > 1;
-    return kind == PHL_GRAMMAR            ? 16
-           : kind == PHL_TF               ? 20
-           : pooled && kind == PHL_TD     ? 40
-                                          : 10;
+    return kind == PHL_GRAMMAR ? 16 : kind == PHL_TF ? 20 : pooled && kind == PHL_TD ? 40 : 10;
 }
 
 bool training_members_missing(const phl_run *run)

@@ -204,11 +204,11 @@ static bool is_symbol(const phl_expert *expert, size_t place, uint32_t symbol)
 
 bool phl_expert_is_sound(const phl_expert *expert)
 {
-    bool good = (expert->n_chains == PHL_EXPERT_CHAINS ||
-                 (expert->n_chains == 0 && expert->n_rows == 0)) &&
-                expert->n_voices > 0 && expert->n_voices >= expert->n_chains &&
-                expert->n_voices <= PHL_EXPERT_MOST_VOICES && expert->strength > 0.0 &&
-                expert->strength <= 1e6 && expert->discount >= 0.0 && expert->discount < 1.0;
+    bool good =
+        (expert->n_chains == PHL_EXPERT_CHAINS || (expert->n_chains == 0 && expert->n_rows == 0)) &&
+        expert->n_voices > 0 && expert->n_voices >= expert->n_chains &&
+        expert->n_voices <= PHL_EXPERT_MOST_VOICES && expert->strength > 0.0 &&
+        expert->strength <= 1e6 && expert->discount >= 0.0 && expert->discount < 1.0;
     for (size_t i = 0; good && i < expert->n_rows; i++) {
         const phl_expert_row *row = &expert->rows[i];
         good = row->label < expert->n_labels && row->count > 0.0 && row->count <= 1e300 &&

@@ -43,10 +43,10 @@ struct phl_run {
     phl_train_options *options; /* see phl_run_options; owned with what it points to, may be NULL */
     size_t *earlier; /* [n_earlier] iterations asked for before the run was extended, ascending */
     size_t n_earlier;
-    phl_head *head;     /* linear classifier; NULL: none */
+    phl_head *head;                    /* linear classifier; NULL: none */
     size_t n_members, member_capacity; /* further models of the same trees, */
-    phl_run **members;  /* each a run without more than models; owned */
-    phl_expert *expert; /* on neighbourhoods, and how all are pooled; NULL: none */
+    phl_run **members;                 /* each a run without more than models; owned */
+    phl_expert *expert;                /* on neighbourhoods, and how all are pooled; NULL: none */
     phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
 };
 

@@ -38,8 +38,7 @@ static phl_status write_member(const phl_database *database, sqlite3_stmt *inser
         status = phl_database_bytes(&own, &bytes, &size, error);
     }
     if (status == PHL_OK) {
-        status =
-            phl_array_write_table(database, insert, name, PHL_UINT8, bytes, size, 1, error);
+        status = phl_array_write_table(database, insert, name, PHL_UINT8, bytes, size, 1, error);
     }
     sqlite3_free(bytes);
     phl_database_close(&own);
@@ -152,8 +151,8 @@ static phl_status load_member(const phl_database *database, const phl_array_dire
     unsigned char *bytes = NULL;
     size_t size = 0;
     phl_database own = {0};
-    phl_status status = phl_array_load(database, directory, of, name, PHL_UINT8, 1, false, &bytes,
-                                       &size, error);
+    phl_status status =
+        phl_array_load(database, directory, of, name, PHL_UINT8, 1, false, &bytes, &size, error);
     if (status == PHL_OK) {
         status = phl_database_open_bytes(bytes, size, database->name, &own, error);
     }

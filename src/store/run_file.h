@@ -103,7 +103,8 @@ phl_status phl_expert_store_load(phl_database *database, const phl_run *run, siz
  */
 
 phl_status phl_members_store(const phl_database *database, const phl_run *run, phl_error *error);
-/* Into run->members, if they are to be kept; they are read and checked in any case.  *n: so many. */
+/* Into run->members, if they are to be kept; they are read and checked in any case.  *n: so many.
+ */
 phl_status phl_members_store_load(phl_database *database, phl_run *run, bool keep, size_t *n,
                                   phl_error *error);
 /* What there is of a run but further models (run_open.c, run_write.c). */

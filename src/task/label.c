@@ -34,7 +34,7 @@ struct labelling {
     phl_label_batch *others; /* [n_with] the same trees under those */
     size_t n_others;
     double *voices; /* [1 + n_with][M + 1] and one row of any of them */
-    bool measured; /* an evaluation is wanted */
+    bool measured;  /* an evaluation is wanted */
     phl_measures measures;
     phl_label_forest filling; /* of the block, if wanted */
 
@@ -208,8 +208,9 @@ static phl_status pool_runs(struct labelling *work, phl_error *error)
     return status;
 }
 
-static phl_status label_portions(struct labelling *work, const phl_use_portions *portions,
-                                 phl_error *error)
+/* The models of the runs on the trees of a block. */
+static phl_status open_block(struct labelling *work, const phl_use_portions *portions,
+                             phl_error *error)
 {
     phl_label_batch *batch = &work->batch;
     phl_status status =
@@ -226,6 +227,14 @@ static phl_status label_portions(struct labelling *work, const phl_use_portions 
     if (status == PHL_OK && work->options->filled != NULL) {
         status = phl_label_forest_begin(&work->filling, work->use.run, work->use.block, error);
     }
+    return status;
+}
+
+static phl_status label_portions(struct labelling *work, const phl_use_portions *portions,
+                                 phl_error *error)
+{
+    phl_label_batch *batch = &work->batch;
+    phl_status status = open_block(work, portions, error);
     for (size_t i = 0; i < portions->n; i++) {
         work->measures.parts[portions->portions[i].model->class_index].used = true;
     }
@@ -238,7 +247,7 @@ static phl_status label_portions(struct labelling *work, const phl_use_portions 
             status = pool_runs(work, error);
         }
         if (status == PHL_OK) {
-            status = phl_label_batch_finish(batch, error);
+            status = phl_label_batch_predict_best(batch, error);
         }
         for (size_t i = 0; status == PHL_OK && i < batch->n_members; i++) {
             status = hand_out(work, &batch->members[i], error);
@@ -315,17 +324,18 @@ static void tell_impossible(const phl_use *use)
 static phl_status init_runs(struct labelling *work, phl_error *error)
 {
     const phl_label_options *options = work->options;
-    phl_status status = phl_label_batch_init(&work->batch, &work->use, work->use.run, options, error);
+    phl_status status =
+        phl_label_batch_init(&work->batch, &work->use, work->use.run, options, error);
     if (status == PHL_OK) {
-        status = phl_beside_create(work->use.run, options->with, options->n_with, &work->beside,
-                                   error);
+        status =
+            phl_beside_create(work->use.run, options->with, options->n_with, &work->beside, error);
     }
     if (status != PHL_OK || options->n_with == 0) {
         return status;
     }
     work->others = phl_alloc_zero(options->n_with, sizeof *work->others, error);
-    work->voices = phl_alloc(phl_times(options->n_with + 1, work->n_labels + 1),
-                             sizeof *work->voices, error);
+    work->voices =
+        phl_alloc(phl_times(options->n_with + 1, work->n_labels + 1), sizeof *work->voices, error);
     status = work->others == NULL || work->voices == NULL ? PHL_ERR_MEMORY : PHL_OK;
     while (status == PHL_OK && work->n_others < options->n_with) {
         size_t number = work->n_others++;

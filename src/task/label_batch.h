@@ -70,7 +70,7 @@ typedef struct phl_label_batch {
     const phl_run *run; /* whose models predict: that of the task, a member of it, or one beside */
     const phl_label_options *options;
     bool no_draw;
-    size_t sharing; /* batches that share what memory there is */
+    size_t sharing;                    /* batches that share what memory there is */
     struct phl_label_batch *followers; /* [n_followers] */
     size_t n_followers;
     size_t n_labels; /* M */
@@ -126,6 +126,6 @@ phl_status phl_label_batch_fill_beside(phl_label_batch *batch, const phl_label_b
 /* Predict and draw the labels of its trees; the rows hold what all members say together. */
 phl_status phl_label_batch_predict(phl_label_batch *batch, phl_error *error);
 /* Once nothing is added to the rows any more: the best labels. */
-phl_status phl_label_batch_finish(phl_label_batch *batch, phl_error *error);
+phl_status phl_label_batch_predict_best(phl_label_batch *batch, phl_error *error);
 
 #endif

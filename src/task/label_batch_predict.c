@@ -221,7 +221,7 @@ phl_status phl_label_batch_predict(phl_label_batch *batch, phl_error *error)
     return status == PHL_OK && batch->tables != NULL ? phl_label_pool_run(batch, error) : status;
 }
 
-phl_status phl_label_batch_finish(phl_label_batch *batch, phl_error *error)
+phl_status phl_label_batch_predict_best(phl_label_batch *batch, phl_error *error)
 {
     const phl_use *use = batch->use;
     return phl_parallel_chunks(batch->n_shapes, 1, use->threads, finish_shapes, batch, use->cancel,

@@ -21,14 +21,13 @@ static phl_status look(const phl_oddity_source *source, phl_oddity_view *view, p
 {
     size_t width = width_of(source);
     size_t voices = source->tables != NULL ? source->tables->expert->n_voices : 1;
-    phl_status status = phl_label_pool_look(walk, tree, source->label_row, source->n_labels,
-                                            &view->nodes, error);
+    phl_status status =
+        phl_label_pool_look(walk, tree, source->label_row, source->n_labels, &view->nodes, error);
     size_t numbers = phl_times(view->nodes.n, width);
     const phl_room rooms[] = {
         PHL_ROOM(view->log_p, view->log_capacity, phl_times(voices, width)),
         PHL_ROOM(view->p, view->p_capacity, phl_times(voices, width)),
-        PHL_ROOM(view->predictive, view->predictive_capacity,
-                 phl_times(source->n_models, numbers)),
+        PHL_ROOM(view->predictive, view->predictive_capacity, phl_times(source->n_models, numbers)),
     };
     if (status == PHL_OK) {
         status = phl_grow_all(rooms, sizeof rooms / sizeof *rooms, error);

@@ -32,8 +32,8 @@ struct lot {
     /* Where several members or runs have a say, what each run says: [n_models][n_runs], with
      * sessions of its own for all models but that above. */
     phl_oddity_source *sources;
-    phl_session **models; /* all those of the sources, one after the other */
-    size_t n_models_held; /* of them */
+    phl_session **models;  /* all those of the sources, one after the other */
+    size_t n_models_held;  /* of them */
     uint32_t **label_rows; /* [n_runs] of the forest's labels in each run */
 };
 
@@ -141,8 +141,8 @@ static phl_status open_sources(const struct scoring *work, struct lot *lot, size
                             ? PHL_ERR_MEMORY
                             : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < work->n_runs; i++) {
-        status = phl_index_map_labels(lot->forest, &run_of(work, i)->labels, &lot->label_rows[i],
-                                      error);
+        status =
+            phl_index_map_labels(lot->forest, &run_of(work, i)->labels, &lot->label_rows[i], error);
     }
     for (size_t c = 0; status == PHL_OK && c < cells; c++) {
         status = open_source(work, lot, c / work->n_runs, c % work->n_runs, n_sessions, error);
@@ -371,8 +371,8 @@ static phl_status score_own(struct scoring *work, phl_error *error)
 /* Tables of experts, and how runs are pooled. */
 static phl_status prepare_runs(struct scoring *work, phl_error *error)
 {
-    phl_status status = phl_beside_create(work->use.run, work->options->with,
-                                          work->options->n_with, &work->beside, error);
+    phl_status status = phl_beside_create(work->use.run, work->options->with, work->options->n_with,
+                                          &work->beside, error);
     if (status == PHL_OK) {
         work->tables = phl_alloc_zero(work->n_runs, sizeof *work->tables, error);
         status = work->tables == NULL ? PHL_ERR_MEMORY : PHL_OK;

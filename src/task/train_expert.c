@@ -195,8 +195,8 @@ static phl_status add_sample(struct work *work, const struct part *part, size_t 
         return status;
     }
     for (size_t k = 0; k < n_models; k++) {
-        memcpy(work->models + k * width,
-               work->predictive + (k * work->nodes.n + node) * width, width * sizeof(double));
+        memcpy(work->models + k * width, work->predictive + (k * work->nodes.n + node) * width,
+               width * sizeof(double));
     }
     phl_label_pool_voices(part->tables, near, work->models, n_models, work->log_p);
     for (size_t i = 0; i < numbers; i++) {
@@ -228,8 +228,8 @@ static phl_status predict(struct work *work, phl_session *const *sessions, size_
                                  phl_times(n_models, numbers), sizeof *work->predictive, error);
     *possible = true;
     for (size_t k = 0; status == PHL_OK && *possible && k < n_models; k++) {
-        status = phl_session_predict(sessions[k], tree, work->predictive + k * numbers, possible,
-                                     error);
+        status =
+            phl_session_predict(sessions[k], tree, work->predictive + k * numbers, possible, error);
     }
     return status;
 }
@@ -290,7 +290,7 @@ static void close_sessions(const struct part *part, phl_session **sessions)
 
 /* Trees with labels hidden, or as they are, and what goes with them. */
 struct view {
-    phl_forest *hidden; /* NULL: as they are */
+    phl_forest *hidden;     /* NULL: as they are */
     phl_session **sessions; /* [classes][models] */
     phl_walk *seen, *whole;
     uint32_t *rows; /* [labels] */
@@ -544,8 +544,7 @@ static phl_status learn(struct work *work, phl_error *error)
         phl_alloc(phl_times(expert->n_voices, expert->n_labels + 1), sizeof *work->log_p, error);
     work->models =
         phl_alloc(phl_times(n_models, expert->n_labels + 1), sizeof *work->models, error);
-    status =
-        work->log_p == NULL || work->models == NULL ? PHL_ERR_MEMORY : make_parts(work, error);
+    status = work->log_p == NULL || work->models == NULL ? PHL_ERR_MEMORY : make_parts(work, error);
     if (status == PHL_OK) {
         status = gather_samples(work, error);
     }

@@ -364,9 +364,8 @@ static void seal(sqlite3 *db)
     for (int section = 0; n == PHL_SECTIONS && section < PHL_SECTIONS; section++) {
         phl_digest digest;
         if (phl_section_digest(&database, (phl_section)section, &digest, NULL) == PHL_OK) {
-            static const char *const names[PHL_SECTIONS] = {"models",     "trace", "forest",
-                                                            "checkpoint", "head",  "expert",
-                                                            "members"};
+            static const char *const names[PHL_SECTIONS] = {
+                "models", "trace", "forest", "checkpoint", "head", "expert", "members"};
             sqlite3_stmt *update = NULL;
             (void)sqlite3_prepare_v2(db, "UPDATE section SET digest = ?1 WHERE name = ?2", -1,
                                      &update, NULL);
