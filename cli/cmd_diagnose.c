@@ -29,7 +29,7 @@ static int diagnose(const cli_arguments *parsed, const phl_run *run)
         terminal_fact("run", parsed->operands[0]);
         snprintf(text, sizeof text, "%s, by %s", phl_kind_name(phl_run_kind(run)),
                  diagnosis.learner == PHL_LEARNER_GIBBS ? "Gibbs sampling" : "EM");
-        terminal_fact("model", text);
+        terminal_fact("model", diagnosis.n_classes > 0 ? text : "none (a linear classifier alone)");
         diagnose_report(&diagnosis, run, name ? options.class_index : 0);
     }
     code = diagnosis.trouble ? EXIT_NO : EXIT_OK;
@@ -95,7 +95,12 @@ const cli_command command_diagnose = {
                    "is one possibility of several.\n\n"
                    "For EM, the final objectives of the restarts are compared.  Trouble "
                    "is an objective that is not finite or that fell; reaching the limit "
-                   "of --iterations and having a single restart are only noted.",
+                   "of --iterations and having a single restart are only noted.\n\n"
+                   "A linear head is judged by its cross-validation: trouble is a log-loss or "
+                   "accuracy of the trees left out that is no better than to say the shares of "
+                   "the classes, probabilities that are far from the shares of right answers "
+                   "(a calibration error above 0.05 plus what chance does to so many trees), "
+                   "and a fit that did not come to its end.",
     .operands = "RUN",
     .operand_help = "a file written by 'phloem train'",
     .least_operands = 1,

@@ -1364,6 +1364,7 @@ typedef struct phl_head_choice {
     double accuracy;              /* fraction of the trees left out */
     double temperature;           /* that makes the log-loss lowest, */
     double tempered_log_loss;     /* and that log-loss */
+    double calibration_error; /* with it: how far probabilities are from shares of right answers */
 } phl_head_choice;
 
 typedef struct phl_head_summary {
@@ -1629,13 +1630,28 @@ typedef struct phl_class_diagnosis {
                                training allows, where more could be; NaN: unknown */
 } phl_class_diagnosis;
 
+/* Of the linear head, by its cross-validation. */
+typedef struct phl_head_diagnosis {
+    bool there; /* false: the run has no head, and nothing else is told */
+    bool trouble;
+    /* Of the trees left out, NaN where no settings were chosen; and of what knows nothing of trees:
+     * it says the shares of the classes, and the largest one. */
+    double log_loss, accuracy, calibration_error;
+    double log_loss_of_shares, largest_share;
+    double gap; /* as in phl_head_summary */
+    size_t n_findings;
+    phl_finding *findings;
+    char *summary; /* the verdict in one line */
+} phl_head_diagnosis;
+
 typedef struct phl_diagnosis {
     phl_learner learner; /* EM or Gibbs */
-    bool trouble;        /* in any class */
+    bool trouble;        /* in any class, or with the head */
     size_t n_classes;
     phl_class_diagnosis *classes; /* [n_classes] */
     char *
         summary; /* the verdict in one line: "fine, 4 chains agree", "trouble in 2 of 11 classes" */
+    phl_head_diagnosis head;
 } phl_diagnosis;
 
 typedef struct phl_diagnose_options {

@@ -90,6 +90,40 @@ static void json_summary(json_writer *json, const char *summary)
     free(text);
 }
 
+static void json_findings(json_writer *json, const phl_finding *findings, size_t n)
+{
+    json_out_key(json, "findings");
+    json_out_open(json, '[', false);
+    for (size_t f = 0; f < n; f++) {
+        json_out_open(json, '{', true);
+        json_out_truth(json, "trouble", findings[f].trouble);
+        char *text = terminal_words(findings[f].text);
+        char *advice = terminal_words(findings[f].advice);
+        json_out_text(json, "text", text);
+        json_out_text(json, "advice", advice);
+        free(text);
+        free(advice);
+        json_out_close(json, '}');
+    }
+    json_out_close(json, ']');
+}
+
+static void json_head(json_writer *json, const phl_head_diagnosis *head)
+{
+    json_out_key(json, "head");
+    json_out_open(json, '{', false);
+    json_out_truth(json, "trouble", head->trouble);
+    json_summary(json, head->summary);
+    json_out_number(json, "log_loss", head->log_loss);
+    json_out_number(json, "accuracy", head->accuracy);
+    json_out_number(json, "calibration_error", head->calibration_error);
+    json_out_number(json, "log_loss_of_shares", head->log_loss_of_shares);
+    json_out_number(json, "largest_share", head->largest_share);
+    json_out_number(json, "gap", head->gap);
+    json_findings(json, head->findings, head->n_findings);
+    json_out_close(json, '}');
+}
+
 static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, bool gibbs)
 {
     json_out_open(json, '{', false);
@@ -108,20 +142,7 @@ static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, 
         json_chain(json, &diagnosis->chains[c], gibbs);
     }
     json_out_close(json, ']');
-    json_out_key(json, "findings");
-    json_out_open(json, '[', false);
-    for (size_t f = 0; f < diagnosis->n_findings; f++) {
-        json_out_open(json, '{', true);
-        json_out_truth(json, "trouble", diagnosis->findings[f].trouble);
-        char *text = terminal_words(diagnosis->findings[f].text);
-        char *advice = terminal_words(diagnosis->findings[f].advice);
-        json_out_text(json, "text", text);
-        json_out_text(json, "advice", advice);
-        free(text);
-        free(advice);
-        json_out_close(json, '}');
-    }
-    json_out_close(json, ']');
+    json_findings(json, diagnosis->findings, diagnosis->n_findings);
     json_out_close(json, '}');
 }
 
@@ -137,6 +158,9 @@ void diagnose_json_write(json_writer *json, const phl_diagnosis *diagnosis)
         json_class(json, &diagnosis->classes[i], gibbs);
     }
     json_out_close(json, ']');
+    if (diagnosis->head.there) {
+        json_head(json, &diagnosis->head);
+    }
     json_out_close(json, '}');
 }
 

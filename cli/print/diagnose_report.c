@@ -1,6 +1,6 @@
 /* diagnose_report.c - a diagnosis in words; see diagnoses.h.
  *
- * Contents: one class in full, several classes in a table, findings, the report.
+ * Contents: one class in full, several classes in a table, findings, the linear head, the report.
  */
 #include "print/diagnoses.h"
 #include "print/terminal.h"
@@ -308,6 +308,23 @@ static void print_verdict(const phl_diagnosis *diagnosis)
     free(summary);
 }
 
+/* ---- the linear head ---- */
+
+static void print_head(const phl_head_diagnosis *head)
+{
+    char line[300];
+    int length = snprintf(line, sizeof line, "linear head: %s", head->summary);
+    if (length > 0 && (size_t)length < sizeof line && !isnan(head->accuracy)) {
+        snprintf(line + length, sizeof line - (size_t)length,
+                 " (class shares alone: %.2f %%, %.4f nats)", 100 * head->largest_share,
+                 head->log_loss_of_shares);
+    }
+    terminal_wrap(stdout, line, 0, 2);
+    for (size_t f = 0; f < head->n_findings; f++) {
+        print_finding(&head->findings[f], NULL);
+    }
+}
+
 /* All of one class; of several, what is trouble. */
 static void print_findings(const phl_diagnosis *diagnosis)
 {
@@ -329,7 +346,12 @@ static void print_findings(const phl_diagnosis *diagnosis)
         printf("%s, figures and chains of a class: --class NAME\n",
                number_of(notes, "note", "notes", text, sizeof text));
     }
-    print_verdict(diagnosis);
+    if (diagnosis->head.there) {
+        print_head(&diagnosis->head);
+    }
+    if (diagnosis->n_classes > 0) {
+        print_verdict(diagnosis);
+    }
 }
 
 /* ---- the report ---- */
@@ -337,7 +359,9 @@ static void print_findings(const phl_diagnosis *diagnosis)
 void diagnose_report(const phl_diagnosis *diagnosis, const phl_run *run, size_t first_class)
 {
     bool gibbs = diagnosis->learner == PHL_LEARNER_GIBBS;
-    if (diagnosis->n_classes == 1) {
+    if (diagnosis->n_classes == 0) {
+        putchar('\n');
+    } else if (diagnosis->n_classes == 1) {
         print_in_full(&diagnosis->classes[0], phl_run_model(run, first_class), gibbs);
     } else {
         print_in_short(diagnosis, gibbs);

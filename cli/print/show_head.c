@@ -22,13 +22,15 @@ char *show_head_groups(unsigned groups, char *text, size_t size)
 static void print_choices(const phl_head_summary *summary)
 {
     text_table table;
-    char groups[TABLE_CELL], c[40], loss[80], accuracy[40], temperature[40], tempered[40];
+    char groups[TABLE_CELL], c[40], loss[80], accuracy[40], temperature[40], tempered[40],
+        calibration[40];
     char folds[80];
     printf("\ncross-validation, %s; * is what was chosen\n",
            number_of(summary->n_folds, "fold", "folds", folds, sizeof folds));
-    table_begin(&table, 7);
-    table_row(&table, (const char *const[]){"features", "C", "log-loss nats (se)", "accuracy %",
-                                            "temperature", "log-loss with it", ""});
+    table_begin(&table, 8);
+    table_row(&table,
+              (const char *const[]){"features", "C", "log-loss nats (se)", "accuracy %",
+                                    "temperature", "log-loss with it", "calibration error", ""});
     for (size_t i = 0; i < summary->n_choices; i++) {
         const phl_head_choice *choice = &summary->choices[i];
         snprintf(c, sizeof c, "%g", choice->c);
@@ -36,9 +38,11 @@ static void print_choices(const phl_head_summary *summary)
         snprintf(accuracy, sizeof accuracy, "%.2f", 100 * choice->accuracy);
         snprintf(temperature, sizeof temperature, "%g", choice->temperature);
         snprintf(tempered, sizeof tempered, "%.4f", choice->tempered_log_loss);
-        table_row(&table, (const char *const[]){
-                              show_head_groups(choice->groups, groups, sizeof groups), c, loss,
-                              accuracy, temperature, tempered, i == summary->chosen ? "*" : ""});
+        snprintf(calibration, sizeof calibration, "%.4f", choice->calibration_error);
+        table_row(&table,
+                  (const char *const[]){show_head_groups(choice->groups, groups, sizeof groups), c,
+                                        loss, accuracy, temperature, tempered, calibration,
+                                        i == summary->chosen ? "*" : ""});
     }
     table_end(&table, stdout, 2);
 }

@@ -93,6 +93,23 @@ static phl_status find_distinct(const phl_feature_index *index, phl_distinct_tre
     return status;
 }
 
+phl_status phl_features_distinct(const phl_forest *forest, phl_distinct_trees *distinct,
+                                 phl_error *error)
+{
+    phl_dictionary all = {0};
+    phl_feature_index index = {0};
+    phl_status status = phl_dictionary_init(&all, &forest->labels, error);
+    if (status == PHL_OK) {
+        status = phl_feature_index_learn(&index, forest, &all, 0, error);
+    }
+    if (status == PHL_OK) {
+        status = find_distinct(&index, distinct, error);
+    }
+    phl_feature_index_clear(&index);
+    phl_dictionary_clear(&all);
+    return status;
+}
+
 /* Distinct trees that have a feature, by worker. */
 struct spread {
     size_t n_features;

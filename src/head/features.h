@@ -18,6 +18,10 @@ typedef struct phl_distinct_trees {
 
 void phl_features_clear_distinct(phl_distinct_trees *distinct);
 
+/* Which trees are distinct, without their features.  Clear in any case. */
+phl_status phl_features_distinct(const phl_forest *forest, phl_distinct_trees *distinct,
+                                 phl_error *error);
+
 /* phl_features_create, and which trees are distinct, unless NULL. */
 phl_status phl_features_learn(const phl_forest *forest, const phl_features_options *options,
                               phl_distinct_trees *distinct, phl_features **features,

@@ -14,24 +14,19 @@
  * Rows
  * ------------------------------------------------------------------------------------------- */
 
-/* Rows of a chunk, one after the other. */
-struct chunk {
-    size_t n, feature_capacity, value_capacity;
-    uint32_t *feature;
-    double *value;
-};
-
 struct filling {
     phl_head_rows *rows;
     const phl_dictionary *dictionary;
-    struct chunk *chunks;
+    phl_packed_rows *chunks; /* rows of a chunk, one after the other */
+    struct room {
+        double *values;
+        size_t capacity;
+    } * rooms; /* [workers] */
 };
 
 void phl_head_rows_clear(phl_head_rows *rows)
 {
-    phl_free(rows->first);
-    phl_free(rows->feature);
-    phl_free(rows->value);
+    phl_packed_rows_clear(&rows->packed);
     phl_free(rows->groups);
     phl_free(rows->first_target);
     phl_free(rows->target);
@@ -41,15 +36,11 @@ void phl_head_rows_clear(phl_head_rows *rows)
 static phl_status take_row(size_t item, const phl_feature_row *row, size_t number, int worker,
                            void *context, phl_error *error)
 {
-    (void)worker;
     struct filling *work = context;
-    struct chunk *chunk = &work->chunks[number];
-    size_t n = chunk->n + row->n, at = 0;
+    struct room *room = &work->rooms[worker];
+    size_t at = 0;
     phl_status status =
-        phl_grow(&chunk->feature, &chunk->feature_capacity, n, sizeof *chunk->feature, error);
-    if (status == PHL_OK) {
-        status = phl_grow(&chunk->value, &chunk->value_capacity, n, sizeof *chunk->value, error);
-    }
+        phl_grow(&room->values, &room->capacity, row->n, sizeof *room->values, error);
     if (status != PHL_OK) {
         return status;
     }
@@ -59,41 +50,22 @@ static phl_status take_row(size_t item, const phl_feature_row *row, size_t numbe
         if (row->total[g] > 0) {
             work->rows->groups[item] = (uint8_t)(work->rows->groups[item] | 1u << g);
         }
-        for (; at < row->n && row->feature[at] < end; at++, chunk->n++) {
-            chunk->feature[chunk->n] = row->feature[at];
-            chunk->value[chunk->n] = sqrt((double)row->count[at] / (double)row->total[g]);
+        for (; at < row->n && row->feature[at] < end; at++) {
+            room->values[at] = sqrt((double)row->count[at] / (double)row->total[g]);
         }
     }
-    work->rows->first[item + 1] = row->n;
-    return PHL_OK;
+    return phl_packed_rows_append(&work->chunks[number], row->n, row->feature, room->values, error);
 }
 
 /* Chunk after chunk into one array. */
-static phl_status join(struct filling *work, size_t chunks, phl_error *error)
+static phl_status join(const struct filling *work, size_t chunks, phl_error *error)
 {
-    phl_head_rows *rows = work->rows;
-    size_t at = 0;
-    rows->first[0] = 0;
-    for (size_t i = 0; i < rows->n; i++) {
-        rows->first[i + 1] += rows->first[i];
+    phl_status status = PHL_OK;
+    for (size_t c = 0; status == PHL_OK && c < chunks; c++) {
+        status = phl_packed_rows_join(&work->rows->packed, &work->chunks[c], error);
+        phl_packed_rows_clear(&work->chunks[c]);
     }
-    rows->feature = phl_alloc((size_t)rows->first[rows->n], sizeof *rows->feature, error);
-    rows->value = phl_alloc((size_t)rows->first[rows->n], sizeof *rows->value, error);
-    if (rows->feature == NULL || rows->value == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    for (size_t c = 0; c < chunks; c++) {
-        struct chunk *chunk = &work->chunks[c];
-        if (chunk->n > 0) {
-            memcpy(rows->feature + at, chunk->feature, chunk->n * sizeof *rows->feature);
-            memcpy(rows->value + at, chunk->value, chunk->n * sizeof *rows->value);
-        }
-        at += chunk->n;
-        phl_free(chunk->feature);
-        phl_free(chunk->value);
-        *chunk = (struct chunk){0};
-    }
-    return PHL_OK;
+    return status;
 }
 
 static phl_status fill_rows(phl_head_rows *rows, const phl_features *features,
@@ -102,9 +74,11 @@ static phl_status fill_rows(phl_head_rows *rows, const phl_features *features,
 {
     struct filling work = {.rows = rows, .dictionary = &features->dictionary};
     size_t chunks = phl_chunk_count(rows->n, PHL_FEATURE_CHUNK);
+    size_t workers = (size_t)phl_parallel_threads(threads);
     phl_feature_index index = {0};
     work.chunks = phl_alloc_zero(chunks, sizeof *work.chunks, error);
-    phl_status status = work.chunks == NULL
+    work.rooms = phl_alloc_zero(workers, sizeof *work.rooms, error);
+    phl_status status = work.chunks == NULL || work.rooms == NULL
                             ? PHL_ERR_MEMORY
                             : phl_feature_index_init(&index, forest, &features->dictionary,
                                                      features->groups, error);
@@ -117,10 +91,13 @@ static phl_status fill_rows(phl_head_rows *rows, const phl_features *features,
         status = join(&work, chunks, error);
     }
     for (size_t c = 0; work.chunks != NULL && c < chunks; c++) {
-        phl_free(work.chunks[c].feature);
-        phl_free(work.chunks[c].value);
+        phl_packed_rows_clear(&work.chunks[c]);
+    }
+    for (size_t i = 0; work.rooms != NULL && i < workers; i++) {
+        phl_free(work.rooms[i].values);
     }
     phl_free(work.chunks);
+    phl_free(work.rooms);
     return status;
 }
 
@@ -196,10 +173,9 @@ phl_status phl_head_rows_init(phl_head_rows *rows, const phl_features *features,
 {
     memset(rows, 0, sizeof *rows);
     rows->n = distinct->n;
-    rows->first = phl_alloc(rows->n + 1, sizeof *rows->first, error);
     rows->groups = phl_alloc(rows->n, sizeof *rows->groups, error);
     rows->first_target = phl_alloc(rows->n + 1, sizeof *rows->first_target, error);
-    if (rows->first == NULL || rows->groups == NULL || rows->first_target == NULL) {
+    if (rows->groups == NULL || rows->first_target == NULL) {
         return PHL_ERR_MEMORY;
     }
     phl_status status =
@@ -225,13 +201,12 @@ double phl_head_rows_scale(const phl_head_rows *rows, size_t row, unsigned group
 
 void phl_head_rows_part_clear(phl_head_part *part)
 {
+    phl_packed_rows_clear(&part->packed);
     phl_free(part->number);
     phl_free(part->row);
-    phl_free(part->first);
     phl_free(part->first_target);
-    phl_free(part->feature);
     phl_free(part->target);
-    phl_free(part->value);
+    phl_free(part->scale);
     phl_free(part->weight);
     memset(part, 0, sizeof *part);
 }
@@ -243,15 +218,24 @@ static bool is_outside(const phl_head_rows *rows, size_t row, uint32_t fold)
     return end > first && (rows->target[first].fold != fold || rows->target[end - 1].fold != fold);
 }
 
+/* What a part is made with, beside the rows. */
+struct making {
+    const phl_head_rows *rows;
+    uint32_t *feature; /* [widest] of one row */
+    double *value;
+};
+
 /* The features that are used, numbered in order; returns how many. */
-static size_t number_features(phl_head_part *part, const phl_head_rows *rows, const uint8_t *group,
+static size_t number_features(const struct making *work, phl_head_part *part, const uint8_t *group,
                               size_t n_features, unsigned groups, size_t least_rows)
 {
     size_t n = 0;
     memset(part->number, 0, n_features * sizeof *part->number);
     for (size_t i = 0; i < part->problem.n; i++) {
-        for (uint64_t j = rows->first[part->row[i]]; j < rows->first[part->row[i] + 1]; j++) {
-            part->number[rows->feature[j]]++;
+        size_t length =
+            phl_packed_rows_get(&work->rows->packed, part->row[i], 1.0, work->feature, work->value);
+        for (size_t j = 0; j < length; j++) {
+            part->number[work->feature[j]]++;
         }
     }
     for (size_t f = 0; f < n_features; f++) {
@@ -263,41 +247,48 @@ static size_t number_features(phl_head_part *part, const phl_head_rows *rows, co
 
 static phl_status allocate(phl_head_part *part, const phl_head_rows *rows, phl_error *error)
 {
-    size_t features = 0, targets = 0, n = part->problem.n;
+    size_t targets = 0, n = part->problem.n;
     for (size_t i = 0; i < n; i++) {
         size_t row = part->row[i];
-        features += (size_t)(rows->first[row + 1] - rows->first[row]);
         targets += (size_t)(rows->first_target[row + 1] - rows->first_target[row]);
     }
-    part->first = phl_alloc(n + 1, sizeof *part->first, error);
     part->first_target = phl_alloc(n + 1, sizeof *part->first_target, error);
-    if (part->feature == NULL) {
-        part->feature = phl_alloc(features, sizeof *part->feature, error);
-        part->value = phl_alloc(features, sizeof *part->value, error);
-    }
+    part->scale = phl_alloc(n, sizeof *part->scale, error);
     part->target = phl_alloc(targets, sizeof *part->target, error);
     part->weight = phl_alloc(targets, sizeof *part->weight, error);
-    return part->first == NULL || part->first_target == NULL || part->feature == NULL ||
-                   part->value == NULL || part->target == NULL || part->weight == NULL
+    return part->first_target == NULL || part->scale == NULL || part->target == NULL ||
+                   part->weight == NULL
                ? PHL_ERR_MEMORY
                : PHL_OK;
 }
 
-static void fill_part(phl_head_part *part, const phl_head_rows *rows, uint32_t without_fold,
-                      unsigned groups)
+/* The features of a row that are used, under their new numbers. */
+static phl_status pack_row(const struct making *work, phl_head_part *part, size_t row,
+                           phl_error *error)
 {
-    size_t feature = 0, target = 0;
-    for (size_t i = 0; i < part->problem.n; i++) {
-        size_t row = part->row[i];
-        double scale = phl_head_rows_scale(rows, row, groups);
-        part->first[i] = feature;
-        part->first_target[i] = target;
-        for (uint64_t j = rows->first[row]; j < rows->first[row + 1]; j++) {
-            if (part->number[rows->feature[j]] != PHL_NO_FEATURE) {
-                part->feature[feature] = part->number[rows->feature[j]];
-                part->value[feature++] = rows->value[j] * scale;
-            }
+    size_t n = 0;
+    size_t length = phl_packed_rows_get(&work->rows->packed, row, 1.0, work->feature, work->value);
+    for (size_t j = 0; j < length; j++) {
+        uint32_t number = part->number[work->feature[j]];
+        if (number != PHL_NO_FEATURE) {
+            work->feature[n] = number;
+            work->value[n++] = work->value[j];
         }
+    }
+    return phl_packed_rows_append(&part->packed, n, work->feature, work->value, error);
+}
+
+static phl_status fill_part(const struct making *work, phl_head_part *part, bool borrowed,
+                            uint32_t without_fold, unsigned groups, phl_error *error)
+{
+    const phl_head_rows *rows = work->rows;
+    size_t target = 0;
+    phl_status status = PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < part->problem.n; i++) {
+        size_t row = part->row[i];
+        part->scale[i] = phl_head_rows_scale(rows, row, groups);
+        part->first_target[i] = target;
+        status = borrowed ? PHL_OK : pack_row(work, part, row, error);
         for (uint64_t j = rows->first_target[row]; j < rows->first_target[row + 1]; j++) {
             if (rows->target[j].fold != without_fold) {
                 part->target[target] = rows->target[j].class_number;
@@ -305,74 +296,59 @@ static void fill_part(phl_head_part *part, const phl_head_rows *rows, uint32_t w
             }
         }
     }
-    part->first[part->problem.n] = feature;
     part->first_target[part->problem.n] = target;
+    return status;
 }
 
 /* Everything but the rows, which are listed already. */
-static phl_status make_part(phl_head_part *part, const phl_head_rows *rows, const uint8_t *group,
+static phl_status make_part(const struct making *work, phl_head_part *part, const uint8_t *group,
                             size_t n_features, size_t n_classes, uint32_t without_fold,
                             unsigned groups, size_t least_rows, phl_error *error)
 {
-    phl_status status = PHL_OK;
+    const phl_head_rows *rows = work->rows;
     part->number = phl_alloc(n_features, sizeof *part->number, error);
     if (part->number == NULL) {
         return PHL_ERR_MEMORY;
     }
-    part->problem.n_classes = n_classes;
-    part->problem.n_features = number_features(part, rows, group, n_features, groups, least_rows);
-    status = allocate(part, rows, error);
+    size_t n = number_features(work, part, group, n_features, groups, least_rows);
+    bool borrowed = n == n_features && part->problem.n == rows->n;
+    phl_status status = allocate(part, rows, error);
     if (status == PHL_OK) {
-        fill_part(part, rows, without_fold, groups);
-        part->problem.first = part->first;
-        part->problem.feature = part->feature;
-        part->problem.value = part->value;
-        part->problem.first_target = part->first_target;
-        part->problem.target = part->target;
-        part->problem.weight = part->weight;
+        status = fill_part(work, part, borrowed, without_fold, groups, error);
     }
+    part->problem = (phl_logistic_problem){.n = part->problem.n,
+                                           .n_features = n,
+                                           .n_classes = n_classes,
+                                           .rows = borrowed ? &rows->packed : &part->packed,
+                                           .scale = part->scale,
+                                           .first_target = part->first_target,
+                                           .target = part->target,
+                                           .weight = part->weight};
     return status;
 }
 
 phl_status phl_head_rows_part_init(phl_head_part *part, const phl_head_rows *rows,
                                    const uint8_t *group, size_t n_features, size_t n_classes,
-                                   const size_t *list, size_t n_list, uint32_t without_fold,
-                                   unsigned groups, size_t least_rows, phl_error *error)
+                                   uint32_t without_fold, unsigned groups, size_t least_rows,
+                                   phl_error *error)
 {
-    memset(part, 0, sizeof *part);
-    size_t most = list != NULL ? n_list : rows->n;
-    part->row = phl_alloc(most, sizeof *part->row, error);
-    if (part->row == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < most; i++) {
-        size_t row = list != NULL ? list[i] : i;
-        if (is_outside(rows, row, without_fold)) {
-            part->row[part->problem.n++] = row;
-        }
-    }
-    return make_part(part, rows, group, n_features, n_classes, without_fold, groups, least_rows,
-                     error);
-}
-
-phl_status phl_head_rows_part_take(phl_head_part *part, phl_head_rows *rows, const uint8_t *group,
-                                   size_t n_features, size_t n_classes, unsigned groups,
-                                   size_t least_rows, phl_error *error)
-{
+    struct making work = {.rows = rows};
     memset(part, 0, sizeof *part);
     part->row = phl_alloc(rows->n, sizeof *part->row, error);
-    if (part->row == NULL) {
-        return PHL_ERR_MEMORY;
+    work.feature = phl_alloc(rows->packed.widest, sizeof *work.feature, error);
+    work.value = phl_alloc(rows->packed.widest, sizeof *work.value, error);
+    phl_status status =
+        part->row == NULL || work.feature == NULL || work.value == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    for (size_t i = 0; status == PHL_OK && i < rows->n; i++) {
+        if (is_outside(rows, i, without_fold)) {
+            part->row[part->problem.n++] = i;
+        }
     }
-    for (size_t i = 0; i < rows->n; i++) {
-        part->row[part->problem.n++] = i;
+    if (status == PHL_OK) {
+        status = make_part(&work, part, group, n_features, n_classes, without_fold, groups,
+                           least_rows, error);
     }
-    /* Features only ever move towards the front. */
-    part->feature = rows->feature;
-    part->value = rows->value;
-    phl_status status = make_part(part, rows, group, n_features, n_classes, PHL_HEAD_NO_FOLD,
-                                  groups, least_rows, error);
-    rows->feature = NULL;
-    rows->value = NULL;
+    phl_free(work.feature);
+    phl_free(work.value);
     return status;
 }

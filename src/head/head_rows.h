@@ -9,9 +9,7 @@
 
 typedef struct phl_head_rows {
     size_t n;
-    uint64_t *first;        /* [n + 1] */
-    uint32_t *feature;      /* ascending within a row */
-    double *value;          /* root of the share of its group */
+    phl_packed_rows packed; /* values: root of the share of a group */
     uint8_t *groups;        /* [n] bits of the groups it has features of, known or not */
     uint64_t *first_target; /* [n + 1] */
     struct phl_head_target {
@@ -34,24 +32,21 @@ void phl_head_rows_clear(phl_head_rows *rows);
 /* A part of the rows as a problem of its own, to be solved with C = 1 for weights as they are. */
 typedef struct phl_head_part {
     phl_logistic_problem problem;
-    uint32_t *number; /* [features of the rows] in the problem; PHL_NO_FEATURE: left out */
-    size_t *row;      /* [problem.n] */
-    uint64_t *first, *first_target;
-    uint32_t *feature, *target;
-    double *value, *weight;
+    uint32_t *number;       /* [features of the rows] in the problem; PHL_NO_FEATURE: left out */
+    size_t *row;            /* [problem.n] */
+    phl_packed_rows packed; /* empty where the problem borrows those of all rows */
+    uint64_t *first_target;
+    uint32_t *target;
+    double *scale, *weight;
 } phl_head_part;
 
-/* The rows listed, or all if `list` is NULL, with the trees outside a fold, and the features of
- * some groups that are in so many rows at least.  `group` [features] is the group of each.  Clear
- * in any case. */
+/* The trees outside a fold, and the features of some groups that are in so many rows at least.
+ * `group` [features] is the group of each.  Where that is every row and feature, the problem
+ * borrows them from the rows.  Clear in any case. */
 phl_status phl_head_rows_part_init(phl_head_part *part, const phl_head_rows *rows,
                                    const uint8_t *group, size_t n_features, size_t n_classes,
-                                   const size_t *list, size_t n_list, uint32_t without_fold,
-                                   unsigned groups, size_t least_rows, phl_error *error);
-/* All rows; their features become those of the part. */
-phl_status phl_head_rows_part_take(phl_head_part *part, phl_head_rows *rows, const uint8_t *group,
-                                   size_t n_features, size_t n_classes, unsigned groups,
-                                   size_t least_rows, phl_error *error);
+                                   uint32_t without_fold, unsigned groups, size_t least_rows,
+                                   phl_error *error);
 void phl_head_rows_part_clear(phl_head_part *part);
 
 /* What a value of a row is multiplied by when these groups are used. */

@@ -1,6 +1,6 @@
 /* head_train.c - training a linear classifier; see head_train.h.
  *
- * Contents: what is tried, one fold with one set of features, choosing, all trees.
+ * Contents: what is tried, one fold with one set of features, choosing, all trees, many trees.
  */
 #include "head/head_train.h"
 
@@ -44,10 +44,17 @@ phl_head_settings phl_head_train_defaults(void)
  * What is tried
  * ------------------------------------------------------------------------------------------- */
 
+/* Trees by the probability of the answer, in bins of equal width. */
+enum { BINS = 15 };
+struct bin {
+    double p, right; /* sums by weight */
+};
+
 /* How the trees of a test fold fare under one setting. */
 struct tested {
     double weight, right;
     double loss[TEMPERATURES];
+    struct bin bins[TEMPERATURES][BINS];
 };
 
 struct training {
@@ -55,9 +62,7 @@ struct training {
     size_t n_classes;
     phl_features *features;
     phl_head_rows rows;
-    uint8_t *group; /* [features] */
-    size_t *sample; /* rows that settings are chosen on; NULL: all */
-    size_t n_sample;
+    uint8_t *group;        /* [features] */
     struct fold_job *jobs; /* [folds][sets] */
     size_t c;              /* number of the C at hand */
     bool *done;            /* [sets] a larger C did not help */
@@ -103,40 +108,8 @@ static void clear_training(struct training *work)
     phl_features_free(work->features);
     phl_head_rows_clear(&work->rows);
     phl_free(work->group);
-    phl_free(work->sample);
-}
-
-/* Too many rows are not needed to choose settings. */
-static phl_status draw_sample(struct training *work, phl_error *error)
-{
-    size_t n = work->rows.n;
-    if (n <= SAMPLE_ROWS) {
-        return PHL_OK;
-    }
-    uint32_t *order = phl_alloc(n, sizeof *order, error);
-    bool *drawn = phl_alloc_zero(n, sizeof *drawn, error);
-    work->sample = phl_alloc(SAMPLE_ROWS, sizeof *work->sample, error);
-    phl_status status =
-        order == NULL || drawn == NULL || work->sample == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    if (status == PHL_OK) {
-        phl_rng rng;
-        phl_rng_init(&rng, work->options->seed, PURPOSE_SAMPLE, 0, 0, 0);
-        for (size_t i = 0; i < n; i++) {
-            order[i] = (uint32_t)i;
-        }
-        phl_shuffle(&rng, n, order);
-        for (size_t i = 0; i < SAMPLE_ROWS; i++) {
-            drawn[order[i]] = true;
-        }
-        for (size_t i = 0; i < n; i++) {
-            if (drawn[i]) {
-                work->sample[work->n_sample++] = i;
-            }
-        }
-    }
-    phl_free(order);
-    phl_free(drawn);
-    return status;
+    work->features = NULL;
+    work->group = NULL;
 }
 
 static uint64_t memory_limit(const phl_head_settings *options)
@@ -164,16 +137,15 @@ static phl_status check_memory(const struct training *work, phl_error *error)
                            (unsigned long long)(needed >> 20), (unsigned long long)(limit >> 20));
 }
 
-static phl_status prepare(struct training *work, const phl_forest *forest, phl_error *error)
+/* Features and rows of a forest, for some groups. */
+static phl_status prepare(struct training *work, const phl_forest *forest, const uint32_t *fold,
+                          unsigned groups, phl_error *error)
 {
     const phl_head_settings *options = work->options;
     phl_features_options how;
     phl_distinct_trees distinct = {0};
     phl_features_options_init(&how);
-    how.groups = 0;
-    for (size_t i = 0; i < options->n_groups; i++) {
-        how.groups |= options->groups[i];
-    }
+    how.groups = groups;
     how.least_trees = options->least_trees;
     how.threads = options->threads;
     how.cancel = options->cancel;
@@ -181,8 +153,8 @@ static phl_status prepare(struct training *work, const phl_forest *forest, phl_e
     phl_status status = phl_features_learn(forest, &how, &distinct, &work->features, error);
     if (status == PHL_OK) {
         status = phl_head_rows_init(&work->rows, work->features, forest, &distinct,
-                                    options->class_number, options->fold, options->threads,
-                                    options->cancel, options->context, error);
+                                    options->class_number, fold, options->threads, options->cancel,
+                                    options->context, error);
     }
     phl_features_clear_distinct(&distinct);
     if (status == PHL_OK) {
@@ -196,17 +168,18 @@ static phl_status prepare(struct training *work, const phl_forest *forest, phl_e
             work->group[f] = (uint8_t)phl_dictionary_group(&work->features->dictionary, f);
         }
     }
-    return status == PHL_OK ? draw_sample(work, error) : status;
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------
  * One fold with one set of features
  * ------------------------------------------------------------------------------------------- */
 
-/* The loss of a row at every temperature. */
-static void add_losses(const struct fold_job *job, uint32_t truth, double weight, double top,
+/* The loss of a row, and how sure its answer is, at every temperature. */
+static void add_losses(const struct fold_job *job, uint32_t truth, double weight, size_t best,
                        struct tested *tested)
 {
+    double top = job->z[best];
     size_t classes = job->work->n_classes;
     for (size_t t = 0; t < TEMPERATURES; t++) {
         double sum = 0.0;
@@ -219,6 +192,10 @@ static void add_losses(const struct fold_job *job, uint32_t truth, double weight
             sum += job->scaled[k];
         }
         tested->loss[t] += weight * (log(sum) - own);
+        size_t number = (size_t)(BINS / sum); /* the answer has 1/sum */
+        struct bin *bin = &tested->bins[t][number < BINS ? number : BINS - 1];
+        bin->p += weight / sum;
+        bin->right += best == truth ? weight : 0.0;
     }
 }
 
@@ -235,11 +212,13 @@ static void test_row(struct fold_job *job, size_t row, struct tested *tested)
         }
         if (!scored) {
             double scale = phl_head_rows_scale(rows, row, job->groups);
-            for (uint64_t i = rows->first[row]; i < rows->first[row + 1]; i++) {
-                uint32_t number = job->part.number[rows->feature[i]];
+            size_t length =
+                phl_packed_rows_get(&rows->packed, row, scale, job->feature, job->value);
+            for (size_t i = 0; i < length; i++) {
+                uint32_t number = job->part.number[job->feature[i]];
                 if (number != PHL_NO_FEATURE) {
                     job->feature[n] = number;
-                    job->value[n++] = rows->value[i] * scale;
+                    job->value[n++] = job->value[i];
                 }
             }
             phl_logistic_scores(phl_logistic_weights(job->logistic), job->part.problem.n_features,
@@ -251,7 +230,7 @@ static void test_row(struct fold_job *job, size_t row, struct tested *tested)
         }
         tested->weight += target->weight;
         tested->right += best == target->class_number ? target->weight : 0.0;
-        add_losses(job, target->class_number, target->weight, job->z[best], tested);
+        add_losses(job, target->class_number, target->weight, best, tested);
     }
 }
 
@@ -259,16 +238,16 @@ static phl_status make_job(struct fold_job *job, phl_error *error)
 {
     const struct training *work = job->work;
     size_t n_features = phl_features_count(work->features);
-    job->feature = phl_alloc(n_features, sizeof *job->feature, error);
-    job->value = phl_alloc(n_features, sizeof *job->value, error);
+    job->feature = phl_alloc(work->rows.packed.widest, sizeof *job->feature, error);
+    job->value = phl_alloc(work->rows.packed.widest, sizeof *job->value, error);
     job->z = phl_alloc(phl_times(2, work->n_classes), sizeof *job->z, error);
     if (job->feature == NULL || job->value == NULL || job->z == NULL) {
         return PHL_ERR_MEMORY;
     }
     job->scaled = job->z + work->n_classes;
-    phl_status status = phl_head_rows_part_init(
-        &job->part, &work->rows, work->group, n_features, work->n_classes, work->sample,
-        work->n_sample, job->fold, job->groups, work->options->least_trees, error);
+    phl_status status =
+        phl_head_rows_part_init(&job->part, &work->rows, work->group, n_features, work->n_classes,
+                                job->fold, job->groups, work->options->least_trees, error);
     return status == PHL_OK
                ? phl_logistic_create(&job->part.problem, work->options->seed, &job->logistic, error)
                : status;
@@ -299,10 +278,9 @@ static phl_status run_job(size_t chunk, size_t begin, size_t end, int worker, vo
     if (status == PHL_OK) {
         status = phl_logistic_solve(job->logistic, options->c[work->c], &limits, &fit, error);
     }
-    size_t n = work->sample != NULL ? work->n_sample : work->rows.n;
     job->tested = (struct tested){0};
-    for (size_t i = 0; status == PHL_OK && i < n; i++) {
-        test_row(job, work->sample != NULL ? work->sample[i] : i, &job->tested);
+    for (size_t i = 0; status == PHL_OK && i < work->rows.n; i++) {
+        test_row(job, i, &job->tested);
     }
     return status;
 }
@@ -310,6 +288,24 @@ static phl_status run_job(size_t chunk, size_t begin, size_t end, int worker, vo
 /* ---------------------------------------------------------------------------------------------
  * Choosing
  * ------------------------------------------------------------------------------------------- */
+
+/* How far probabilities are from shares of right answers, over all folds. */
+static double find_calibration_error(const struct training *work, size_t set, size_t temperature,
+                                     double weight)
+{
+    const phl_head_settings *options = work->options;
+    double gaps = 0.0;
+    for (size_t b = 0; b < BINS; b++) {
+        double gap = 0.0;
+        for (size_t f = 0; f < options->n_folds; f++) {
+            const struct bin *bin =
+                &work->jobs[f * options->n_groups + set].tested.bins[temperature][b];
+            gap += bin->right - bin->p;
+        }
+        gaps += fabs(gap);
+    }
+    return gaps / weight;
+}
 
 /* One set of features and the C at hand, over all folds; the temperature is 1 unless another gives
  * a lower loss. */
@@ -341,13 +337,15 @@ static void summarise(const struct training *work, size_t set, phl_head_choice *
     }
     double variance =
         folds > 1 ? (squares - means * means / (double)folds) / (double)(folds - 1) : 0.0;
-    *choice = (phl_head_choice){.groups = options->groups[set],
-                                .c = options->c[work->c],
-                                .log_loss = loss[one] / weight,
-                                .log_loss_se = sqrt(fmax(variance, 0.0) / (double)folds),
-                                .accuracy = right / weight,
-                                .temperature = temperatures[best],
-                                .tempered_log_loss = loss[best] / weight};
+    *choice =
+        (phl_head_choice){.groups = options->groups[set],
+                          .c = options->c[work->c],
+                          .log_loss = loss[one] / weight,
+                          .log_loss_se = sqrt(fmax(variance, 0.0) / (double)folds),
+                          .accuracy = right / weight,
+                          .temperature = temperatures[best],
+                          .tempered_log_loss = loss[best] / weight,
+                          .calibration_error = find_calibration_error(work, set, best, weight)};
 }
 
 /* All sets with the C at hand; a set whose loss has risen is done. */
@@ -402,12 +400,19 @@ static phl_status choose(struct training *work, phl_head *head, phl_error *error
  * All trees
  * ------------------------------------------------------------------------------------------- */
 
-/* A dictionary of the features that the part uses, in the same order. */
-static phl_status keep_features(const struct training *work, const phl_head_part *part,
-                                unsigned groups, phl_head *head, phl_error *error)
+/* The features that the part uses, in the same order, become those of the head; the part is no
+ * longer needed, nor are the rows. */
+static phl_status keep_features(struct training *work, const phl_head_part *part, unsigned groups,
+                                phl_head *head, phl_error *error)
 {
     size_t n = phl_features_count(work->features);
     const phl_dictionary *all = &work->features->dictionary;
+    if (part->problem.n_features == n) {
+        head->features = work->features;
+        head->features->groups = groups;
+        work->features = NULL;
+        return PHL_OK;
+    }
     bool *keep = phl_alloc(n, sizeof *keep, error);
     head->features = phl_alloc_zero(1, sizeof *head->features, error);
     phl_status status = keep == NULL || head->features == NULL
@@ -435,9 +440,9 @@ static phl_status fit_all(struct training *work, unsigned groups, double c, phl_
     phl_head_part part;
     phl_logistic *logistic = NULL;
     phl_logistic_fit fit = {0};
-    phl_status status =
-        phl_head_rows_part_take(&part, &work->rows, work->group, phl_features_count(work->features),
-                                work->n_classes, groups, options->least_trees, error);
+    phl_status status = phl_head_rows_part_init(
+        &part, &work->rows, work->group, phl_features_count(work->features), work->n_classes,
+        PHL_HEAD_NO_FOLD, groups, options->least_trees, error);
     if (status == PHL_OK) {
         status = phl_logistic_create(&part.problem, options->seed, &logistic, error);
     }
@@ -445,21 +450,120 @@ static phl_status fit_all(struct training *work, unsigned groups, double c, phl_
         status = phl_logistic_solve(logistic, c, &limits, &fit, error);
     }
     if (status == PHL_OK) {
-        status = keep_features(work, &part, groups, head, error);
+        head->weights = phl_logistic_take_weights(logistic);
     }
+    phl_logistic_free(logistic);
+    phl_head_rows_clear(&work->rows);
     if (status == PHL_OK) {
-        size_t n = (part.problem.n_features + 1) * work->n_classes;
-        head->weights = phl_alloc(n, sizeof *head->weights, error);
-        status = head->weights == NULL ? PHL_ERR_MEMORY : PHL_OK;
-        if (status == PHL_OK) {
-            memcpy(head->weights, phl_logistic_weights(logistic), n * sizeof *head->weights);
-        }
+        status = keep_features(work, &part, groups, head, error);
     }
     head->passes = fit.passes;
     head->gap = fit.gap;
     head->log_loss = fit.loss;
-    phl_logistic_free(logistic);
     phl_head_rows_part_clear(&part);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Many trees
+ * ------------------------------------------------------------------------------------------- */
+
+/* Trees that settings are chosen on, where all would be too many. */
+struct sample {
+    size_t *tree;
+    size_t n;
+    uint32_t *fold; /* [n] */
+    phl_forest *forest;
+};
+
+static void clear_sample(struct sample *sample)
+{
+    phl_free(sample->tree);
+    phl_free(sample->fold);
+    phl_forest_free(sample->forest);
+}
+
+/* Some distinct trees, with all that are equal to them. */
+static phl_status draw_trees(const phl_forest *forest, const phl_distinct_trees *distinct,
+                             uint64_t seed, struct sample *sample, phl_error *error)
+{
+    uint32_t *order = phl_alloc(distinct->n, sizeof *order, error);
+    bool *drawn = phl_alloc_zero(distinct->n, sizeof *drawn, error);
+    sample->tree = phl_alloc(forest->n_trees, sizeof *sample->tree, error);
+    phl_status status =
+        order == NULL || drawn == NULL || sample->tree == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    if (status == PHL_OK) {
+        phl_rng rng;
+        phl_rng_init(&rng, seed, PURPOSE_SAMPLE, 0, 0, 0);
+        for (size_t i = 0; i < distinct->n; i++) {
+            order[i] = (uint32_t)i;
+        }
+        phl_shuffle(&rng, distinct->n, order);
+        for (size_t i = 0; i < SAMPLE_ROWS; i++) {
+            drawn[order[i]] = true;
+        }
+        for (size_t t = 0; t < forest->n_trees; t++) {
+            if (drawn[distinct->of_tree[t]]) {
+                sample->tree[sample->n++] = t;
+            }
+        }
+    }
+    phl_free(order);
+    phl_free(drawn);
+    return status;
+}
+
+/* No trees where there are few enough. */
+static phl_status draw_sample(const phl_forest *forest, const phl_head_settings *options,
+                              struct sample *sample, phl_error *error)
+{
+    phl_distinct_trees distinct = {0};
+    phl_status status = PHL_OK;
+    if (forest->n_trees <= SAMPLE_ROWS || options->n_folds == 0) {
+        return PHL_OK;
+    }
+    status = phl_features_distinct(forest, &distinct, error);
+    if (status == PHL_OK && distinct.n > SAMPLE_ROWS) {
+        status = draw_trees(forest, &distinct, options->seed, sample, error);
+    }
+    phl_features_clear_distinct(&distinct);
+    if (status == PHL_OK && sample->n > 0) {
+        sample->fold = phl_alloc(sample->n, sizeof *sample->fold, error);
+        status = sample->fold == NULL
+                     ? PHL_ERR_MEMORY
+                     : phl_forest_select(forest, sample->tree, sample->n, &sample->forest, error);
+    }
+    for (size_t i = 0; status == PHL_OK && i < sample->n; i++) {
+        sample->fold[i] = options->fold[sample->tree[i]];
+    }
+    return status;
+}
+
+/* Choose settings on a sample, whose features are forgotten again, or else on all trees. */
+static phl_status choose_settings(struct training *work, const phl_forest *forest, phl_head *head,
+                                  phl_error *error)
+{
+    const phl_head_settings *options = work->options;
+    struct sample sample = {0};
+    unsigned groups = 0;
+    for (size_t i = 0; i < options->n_groups; i++) {
+        groups |= options->groups[i];
+    }
+    phl_status status = draw_sample(forest, options, &sample, error);
+    bool sampled = sample.n > 0;
+    if (status == PHL_OK && sampled) {
+        status = prepare(work, sample.forest, sample.fold, groups, error);
+    } else if (status == PHL_OK) {
+        status = prepare(work, forest, options->fold, groups, error);
+    }
+    if (status == PHL_OK && options->n_folds > 0) {
+        status = choose(work, head, error);
+    }
+    clear_sample(&sample);
+    if (status == PHL_OK && sampled) {
+        clear_training(work);
+        status = prepare(work, forest, options->fold, head->choices[head->chosen].groups, error);
+    }
     return status;
 }
 
@@ -468,16 +572,16 @@ phl_status phl_head_train(const phl_forest *forest, const phl_head_settings *opt
 {
     struct training work = {.options = options, .n_classes = options->n_classes};
     phl_head *made = phl_alloc_zero(1, sizeof *made, error);
-    phl_status status = made == NULL ? PHL_ERR_MEMORY : prepare(&work, forest, error);
+    phl_status status = made == NULL ? PHL_ERR_MEMORY : PHL_OK;
     if (status == PHL_OK) {
         made->n_classes = work.n_classes;
         made->trees = forest->n_trees;
-        made->rows = work.rows.n;
         made->temperature = 1.0;
-        status = options->n_folds > 0 ? choose(&work, made, error) : PHL_OK;
+        status = choose_settings(&work, forest, made, error);
     }
     if (status == PHL_OK) {
         const phl_head_choice *choice = made->choices != NULL ? &made->choices[made->chosen] : NULL;
+        made->rows = work.rows.n;
         status = fit_all(&work, choice != NULL ? choice->groups : options->groups[0],
                          choice != NULL ? choice->c : options->c[0], made, error);
     }

@@ -21,6 +21,8 @@ struct phl_logistic {
     double *mass;                /* [n] m_i */
     double *weights;             /* [features + 1][K] */
     double *z, *y, *step, *work; /* [K] of the row at hand */
+    uint32_t *feature;           /* of the row at hand: [widest] */
+    double *value;
 };
 
 #define PURPOSE_ORDER                                                                              \
@@ -41,6 +43,8 @@ void phl_logistic_free(phl_logistic *logistic)
         phl_free(logistic->mass);
         phl_free(logistic->weights);
         phl_free(logistic->z);
+        phl_free(logistic->feature);
+        phl_free(logistic->value);
         phl_free(logistic);
     }
 }
@@ -52,8 +56,10 @@ static void start(phl_logistic *made)
     size_t classes = problem->n_classes;
     for (size_t i = 0; i < problem->n; i++) {
         made->norm[i] = 1.0;
-        for (uint64_t j = problem->first[i]; j < problem->first[i + 1]; j++) {
-            made->norm[i] += problem->value[j] * problem->value[j];
+        size_t n =
+            phl_packed_rows_get(problem->rows, i, problem->scale[i], made->feature, made->value);
+        for (size_t j = 0; j < n; j++) {
+            made->norm[i] += made->value[j] * made->value[j];
         }
         made->mass[i] = 0.0;
         for (uint64_t j = problem->first_target[i]; j < problem->first_target[i + 1]; j++) {
@@ -86,8 +92,10 @@ phl_status phl_logistic_create(const phl_logistic_problem *problem, uint64_t see
     made->weights =
         phl_alloc_zero(phl_times(problem->n_features + 1, classes), sizeof *made->weights, error);
     made->z = phl_alloc(phl_times(4, classes), sizeof *made->z, error);
-    if (made->order == NULL || made->norm == NULL || made->mass == NULL || made->q == NULL ||
-        made->weights == NULL || made->z == NULL) {
+    made->feature = phl_alloc(problem->rows->widest, sizeof *made->feature, error);
+    made->value = phl_alloc(problem->rows->widest, sizeof *made->value, error);
+    if (made->feature == NULL || made->value == NULL || made->order == NULL || made->norm == NULL ||
+        made->mass == NULL || made->q == NULL || made->weights == NULL || made->z == NULL) {
         phl_logistic_free(made);
         return PHL_ERR_MEMORY;
     }
@@ -102,6 +110,13 @@ phl_status phl_logistic_create(const phl_logistic_problem *problem, uint64_t see
 const double *phl_logistic_weights(const phl_logistic *logistic)
 {
     return logistic->weights;
+}
+
+double *phl_logistic_take_weights(phl_logistic *logistic)
+{
+    double *weights = logistic->weights;
+    logistic->weights = NULL;
+    return weights;
 }
 
 PHL_CLONES
@@ -241,9 +256,11 @@ static void solve_row(phl_logistic *logistic, const double *q, double a, double 
 static void ascend(phl_logistic *logistic, size_t i, double *gap, double *loss)
 {
     const phl_logistic_problem *problem = logistic->problem;
-    size_t classes = problem->n_classes, n = (size_t)(problem->first[i + 1] - problem->first[i]);
-    const uint32_t *feature = problem->feature + problem->first[i];
-    const double *value = problem->value + problem->first[i];
+    size_t classes = problem->n_classes;
+    size_t n = phl_packed_rows_get(problem->rows, i, problem->scale[i], logistic->feature,
+                                   logistic->value);
+    const uint32_t *feature = logistic->feature;
+    const double *value = logistic->value;
     double *q = logistic->q + i * classes, *step = logistic->step;
     double scale = logistic->c * logistic->mass[i];
     phl_logistic_scores(logistic->weights, problem->n_features, classes, n, feature, value,

@@ -14,15 +14,15 @@
 #ifndef PHL_HEAD_LOGISTIC_H
 #define PHL_HEAD_LOGISTIC_H
 
-#include "base/error.h"
+#include "head/packed_rows.h"
 
 /* Borrowed while it is solved. */
 typedef struct phl_logistic_problem {
     size_t n, n_features, n_classes;
-    const uint64_t *first;   /* [n + 1] the features of row i are number first[i] and so on */
-    const uint32_t *feature; /* ascending within a row */
-    const double *value;
-    const uint64_t *first_target; /* [n + 1] the same for its classes; a row without is left out */
+    const phl_packed_rows *rows;
+    const double *scale;          /* [n] what the values of a row are multiplied by */
+    const uint64_t *first_target; /* [n + 1] the classes of row i are number first_target[i] and so
+                                     on; a row without is left out */
     const uint32_t *target;       /* class; one may come several times */
     const double *weight;         /* m_i t_ik */
 } phl_logistic_problem;
@@ -55,6 +55,8 @@ phl_status phl_logistic_solve(phl_logistic *logistic, double c, const phl_logist
 
 /* W [features + 1][K], the constant last; borrowed. */
 const double *phl_logistic_weights(const phl_logistic *logistic);
+/* The same, to be released by the caller; nothing can be solved any more. */
+double *phl_logistic_take_weights(phl_logistic *logistic);
 
 /* z [K] of a row. */
 void phl_logistic_scores(const double *weights, size_t n_features, size_t n_classes, size_t n,

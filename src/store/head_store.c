@@ -38,7 +38,7 @@ enum {
 };
 
 /* Those of a choice, in the array "choice". */
-enum { CHOICE_COLUMNS = 7 };
+enum { CHOICE_COLUMNS = 8 };
 
 /* ---------------------------------------------------------------------------------------------
  * Writing
@@ -46,9 +46,10 @@ enum { CHOICE_COLUMNS = 7 };
 
 static void put_choice(const phl_head_choice *choice, double *row)
 {
-    const double values[CHOICE_COLUMNS] = {
-        (double)choice->groups, choice->c,           choice->log_loss,         choice->log_loss_se,
-        choice->accuracy,       choice->temperature, choice->tempered_log_loss};
+    const double values[CHOICE_COLUMNS] = {(double)choice->groups,    choice->c,
+                                           choice->log_loss,          choice->log_loss_se,
+                                           choice->accuracy,          choice->temperature,
+                                           choice->tempered_log_loss, choice->calibration_error};
     memcpy(row, values, sizeof values);
 }
 
@@ -200,8 +201,8 @@ static phl_status load_choices(struct loading *work, phl_error *error)
         if (!is_count(row[0], 1, PHL_FEATURES_ALL)) {
             status = damaged(work, "an impossible choice", error);
         } else {
-            head->choices[head->n_choices++] =
-                (phl_head_choice){(unsigned)row[0], row[1], row[2], row[3], row[4], row[5], row[6]};
+            head->choices[head->n_choices++] = (phl_head_choice){
+                (unsigned)row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]};
         }
     }
     phl_free(rows);

@@ -99,10 +99,10 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
         return status;
     }
     options = &own;
-    if (run->kind == PHL_NO_KIND) {
+    if (run->kind == PHL_NO_KIND && run->head == NULL) {
         return phl_raise(error, PHL_ERR_ARGUMENT, NULL,
-                         "the run holds %s alone, which has no chains or restarts to compare",
-                         run->expert != NULL ? "an expert" : "a classifier");
+                         "the run holds an expert alone, which has no chains or restarts to "
+                         "compare");
     }
     bool all = options->class_index == SIZE_MAX;
     if (!all && options->class_index >= run->n_models) {
@@ -111,9 +111,14 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
     }
     phl_plan plan = make_plan(run);
     phl_diagnosis made = {.learner = plan.gibbs ? PHL_LEARNER_GIBBS : PHL_LEARNER_EM};
-    made.classes = phl_alloc_zero(all ? run->n_models : 1, sizeof *made.classes, error);
+    size_t n_models = run->kind == PHL_NO_KIND ? 0 : run->n_models; /* that learned something */
+    made.classes = phl_alloc_zero(all ? n_models : 1, sizeof *made.classes, error);
     status = made.classes == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < run->n_models; i++) {
+    if (status == PHL_OK) {
+        status = phl_findings_head(run, &made.head, error);
+        made.trouble = made.head.trouble;
+    }
+    for (size_t i = 0; status == PHL_OK && i < n_models; i++) {
         if (all || i == options->class_index) {
             phl_class_diagnosis *of_class = &made.classes[made.n_classes++];
             status = diagnose_class(&run->models[i], &plan, options->allow_few, of_class, error);
@@ -131,20 +136,27 @@ phl_status phl_diagnose(const phl_run *run, const phl_diagnose_options *options,
     return PHL_OK;
 }
 
+static void clear_findings(phl_finding *findings, size_t n)
+{
+    for (size_t f = 0; f < n; f++) {
+        phl_free(findings[f].text);
+        phl_free(findings[f].advice);
+    }
+    phl_free(findings);
+}
+
 void phl_diagnosis_clear(phl_diagnosis *diagnosis)
 {
+    clear_findings(diagnosis->head.findings, diagnosis->head.n_findings);
+    phl_free(diagnosis->head.summary);
     for (size_t i = 0; i < diagnosis->n_classes; i++) {
         phl_class_diagnosis *of_class = &diagnosis->classes[i];
         for (size_t c = 0; c < of_class->n_chains; c++) {
             phl_free(of_class->chains[c].slots);
             phl_free(of_class->chains[c].sizes);
         }
-        for (size_t f = 0; f < of_class->n_findings; f++) {
-            phl_free(of_class->findings[f].text);
-            phl_free(of_class->findings[f].advice);
-        }
+        clear_findings(of_class->findings, of_class->n_findings);
         phl_free(of_class->chains);
-        phl_free(of_class->findings);
         phl_free(of_class->moves);
         phl_free(of_class->summary);
     }

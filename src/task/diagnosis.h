@@ -60,6 +60,9 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
 phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made,
                                 phl_error *error);
 
+/* The linear head of a run, if it has one; released by phl_diagnosis_clear, on failure too. */
+phl_status phl_findings_head(const phl_run *run, phl_head_diagnosis *made, phl_error *error);
+
 /* The verdict in one line: of a class whose findings are made, of all of them together. */
 phl_status phl_findings_sum_up(const phl_plan *plan, phl_class_diagnosis *made, phl_error *error);
 phl_status phl_findings_sum_up_all(phl_diagnosis *made, phl_error *error);

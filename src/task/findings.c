@@ -1,6 +1,6 @@
 /* findings.c - what the figures of a diagnosis mean, in sentences with advice; see diagnosis.h.
  *
- * Contents: sentences, lists, Gibbs: trouble, Gibbs: notes, EM, grammars, one line.
+ * Contents: sentences, lists, Gibbs: trouble, Gibbs: notes, EM, grammars, one line, the head.
  */
 #include <math.h>
 #include <string.h>
@@ -612,6 +612,9 @@ phl_status phl_findings_sum_up(const phl_plan *plan, phl_class_diagnosis *made, 
             ? phl_text_append_format(&text, error, "fine, but with one %s only", what)
             : phl_text_append_format(&text, error, "fine, %zu %ss%s", made->n_chains, what,
                                      plan->gibbs ? " agree" : "");
+    if (status == PHL_OK && made->n_classes > 0 && made->head.trouble) {
+        status = phl_text_append_string(&text, "; trouble with the linear head", error);
+    }
     return take_text(&text, status, &made->summary, error);
 }
 
@@ -623,10 +626,127 @@ phl_status phl_findings_sum_up_all(phl_diagnosis *made, phl_error *error)
         troubled += made->classes[i].trouble;
     }
     phl_status status =
-        made->n_classes == 1 ? phl_text_append_string(&text, made->classes[0].summary, error)
+        made->n_classes == 0   ? phl_text_append_string(&text, made->head.summary, error)
+        : made->n_classes == 1 ? phl_text_append_string(&text, made->classes[0].summary, error)
         : troubled == 0
             ? phl_text_append_format(&text, error, "fine in all %zu classes", made->n_classes)
             : phl_text_append_format(&text, error, "trouble in %zu of %zu classes", troubled,
                                      made->n_classes);
     return take_text(&text, status, &made->summary, error);
+}
+
+/* ---- the head ---- */
+
+#define GAP_MOST 1e-3 /* nats a tree that a finished head may be from the best one */
+#define MISCALIBRATED_MOST 0.05
+
+/* What the class shares alone would give. */
+static void weigh_shares(const phl_run *run, phl_head_diagnosis *made)
+{
+    double all = 0.0;
+    for (size_t k = 0; k < run->n_models; k++) {
+        all += run->models[k].weight;
+    }
+    made->log_loss_of_shares = made->largest_share = 0.0;
+    for (size_t k = 0; k < run->n_models; k++) {
+        double share = run->models[k].weight / all;
+        made->log_loss_of_shares -= share > 0.0 ? share * log(share) : 0.0;
+        made->largest_share = fmax(made->largest_share, share);
+    }
+}
+
+/* Figures of the trees left out that are trouble. */
+static phl_status judge_choice(const phl_head *head, const phl_head_diagnosis *made,
+                               phl_class_diagnosis *said, phl_error *error)
+{
+    phl_text text = {0};
+    phl_status status = PHL_OK;
+    double chance = 1.0 / sqrt((double)(head->trees > 0 ? head->trees : 1));
+    if (made->log_loss >= made->log_loss_of_shares || made->accuracy <= made->largest_share) {
+        status = phl_text_append_format(
+            &text, error,
+            "of the trees left out %.2f %% are right with a log-loss of %.4f nats; to say the "
+            "shares of the classes whatever the tree gives %.2f %% and %.4f",
+            100 * made->accuracy, made->log_loss, 100 * made->largest_share,
+            made->log_loss_of_shares);
+        status = add_finding(said, true, &text, status,
+                             "the pieces of these trees hardly tell their classes; look at the "
+                             "labels and at what the classes are",
+                             error);
+    }
+    if (status == PHL_OK && made->calibration_error > MISCALIBRATED_MOST + chance) {
+        text = (phl_text){0};
+        status = phl_text_append_format(&text, error,
+                                        "probabilities are %.3f from the shares of right answers "
+                                        "on average, more than %.3f",
+                                        made->calibration_error, MISCALIBRATED_MOST + chance);
+        status = add_finding(said, true, &text, status,
+                             "trust the order of the answers more than their probabilities", error);
+    }
+    return status;
+}
+
+static phl_status find_head(const phl_run *run, const phl_head_diagnosis *made,
+                            phl_class_diagnosis *said, phl_error *error)
+{
+    const phl_head *head = run->head;
+    phl_text text = {0};
+    phl_status status = PHL_OK;
+    if (head->n_choices > 0) {
+        status = judge_choice(head, made, said, error);
+    }
+    if (status == PHL_OK && !(head->gap <= GAP_MOST)) {
+        status = phl_text_append_format(&text, error,
+                                        "after %llu passes the head is up to %.2g nats a tree from "
+                                        "the best one",
+                                        (unsigned long long)head->passes, head->gap);
+        status = add_finding(said, true, &text, status, "choose a smaller C", error);
+    }
+    if (status == PHL_OK && head->n_choices == 0) {
+        status = say(said, false,
+                     "the settings of the head were given, so there was no cross-validation: "
+                     "nothing is known about trees it has not seen",
+                     "classify trees that were not trained on", error);
+    }
+    return status;
+}
+
+static phl_status sum_up_head(phl_head_diagnosis *made, phl_error *error)
+{
+    phl_text text = {0};
+    phl_status status =
+        isnan(made->accuracy)
+            ? phl_text_append_format(&text, error, "%s, not judged by trees left out",
+                                     made->trouble ? "trouble" : "fine")
+            : phl_text_append_format(&text, error,
+                                     "%s, of trees left out %.2f %% are right, log-loss %.4f "
+                                     "nats, calibration error %.4f",
+                                     made->trouble ? "trouble" : "fine", 100 * made->accuracy,
+                                     made->log_loss, made->calibration_error);
+    return take_text(&text, status, &made->summary, error);
+}
+
+phl_status phl_findings_head(const phl_run *run, phl_head_diagnosis *made, phl_error *error)
+{
+    const phl_head *head = run->head;
+    phl_class_diagnosis said = {0};
+    *made = (phl_head_diagnosis){0};
+    if (head == NULL) {
+        return PHL_OK;
+    }
+    made->there = true;
+    made->gap = head->gap;
+    made->log_loss = made->accuracy = made->calibration_error = (double)NAN;
+    if (head->n_choices > 0) {
+        const phl_head_choice *choice = &head->choices[head->chosen];
+        made->log_loss = choice->tempered_log_loss;
+        made->accuracy = choice->accuracy;
+        made->calibration_error = choice->calibration_error;
+    }
+    weigh_shares(run, made);
+    phl_status status = find_head(run, made, &said, error);
+    made->trouble = said.trouble;
+    made->n_findings = said.n_findings;
+    made->findings = said.findings;
+    return status == PHL_OK ? sum_up_head(made, error) : status;
 }

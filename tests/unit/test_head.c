@@ -11,6 +11,7 @@
 #include "forests.h"
 #include "head/head.h"
 #include "head/logistic.h"
+#include "head/packed_rows.h"
 #include "model/run.h"
 #include "must.h"
 
@@ -22,8 +23,17 @@ static const double value[] = {1, 1, 1, .6, .8, .6, .8, .6, .8};
 static const uint64_t first_target[] = {0, 1, 2, 3, 5, 7, 9};
 static const uint32_t target[] = {0, 1, 2, 0, 1, 1, 2, 2, 2}; /* the last one twice */
 static const double weight[] = {1, 2, 1, 1, 1, .5, 1, 20, 10};
-static const phl_logistic_problem problem = {ROWS,  FEATURES,     CLASSES, first, feature,
-                                             value, first_target, target,  weight};
+static const double scale[] = {1, 1, 1, 1, 1, 1};
+
+static phl_packed_rows pack(void)
+{
+    phl_packed_rows packed = {0};
+    for (size_t i = 0; i < ROWS; i++) {
+        must(phl_packed_rows_append(&packed, (size_t)(first[i + 1] - first[i]), feature + first[i],
+                                    value + first[i], error));
+    }
+    return packed;
+}
 
 /* The objective and its gradient, summed up by hand. */
 static double objective(const double *w, double c, double *gradient)
@@ -62,6 +72,9 @@ static void test_solver(void **state)
     (void)state;
     static const double cs[] = {0.01, 1.0, 30.0, 1000.0};
     phl_logistic *logistic = NULL;
+    phl_packed_rows packed = pack();
+    const phl_logistic_problem problem = {ROWS,  FEATURES,     CLASSES, &packed,
+                                          scale, first_target, target,  weight};
     must(phl_logistic_create(&problem, 1, &logistic, error));
     for (size_t i = 0; i < sizeof cs / sizeof *cs; i++) {
         double gradient[NUMBERS], best, rough;
@@ -81,6 +94,46 @@ static void test_solver(void **state)
         phl_logistic_free(short_one);
     }
     phl_logistic_free(logistic);
+    phl_packed_rows_clear(&packed);
+}
+
+/* What was packed comes back, to the bit, also numbers of many bytes, empty rows and many values;
+ * and so it does from rows that were joined. */
+static void test_packed(void **state)
+{
+    (void)state;
+    enum { WIDE = 1000 };
+    static const uint32_t far[] = {0, 127, 128, 16383, 16384, 2097152, 300000000, 4294967294u};
+    static const double values[] = {1.0, 0.1, 0.1, 1e-300, 0.3, 1.0, 2.5, 0.1};
+    static uint32_t wide[WIDE], feature_back[WIDE];
+    static double many[WIDE], value_back[WIDE];
+    phl_packed_rows rows = {0}, joined = {0}, none = {0};
+    for (size_t i = 0; i < WIDE; i++) {
+        wide[i] = (uint32_t)(i * i);
+        many[i] = sqrt((double)(i + 1) / 7.0);
+    }
+    must(phl_packed_rows_append(&rows, 8, far, values, error));
+    must(phl_packed_rows_append(&rows, 0, far, values, error));
+    must(phl_packed_rows_append(&rows, WIDE, wide, many, error));
+    must(phl_packed_rows_join(&joined, &none, error));
+    must(phl_packed_rows_join(&joined, &rows, error));
+    must(phl_packed_rows_join(&joined, &rows, error));
+    assert_int_equal(rows.widest, WIDE);
+    assert_int_equal(joined.widest, WIDE);
+    assert_int_equal(joined.n, 6);
+    for (size_t i = 0; i < 6; i += 3) {
+        assert_int_equal(phl_packed_rows_get(&joined, i, 1.0, feature_back, value_back), 8);
+        assert_memory_equal(feature_back, far, sizeof far);
+        assert_memory_equal(value_back, values, sizeof values);
+        assert_int_equal(phl_packed_rows_get(&joined, i + 1, 1.0, feature_back, value_back), 0);
+        assert_int_equal(phl_packed_rows_get(&joined, i + 2, 0.5, feature_back, value_back), WIDE);
+        assert_memory_equal(feature_back, wide, sizeof wide);
+        for (size_t j = 0; j < WIDE; j++) {
+            assert_true(value_back[j] == many[j] * 0.5);
+        }
+    }
+    phl_packed_rows_clear(&rows);
+    phl_packed_rows_clear(&joined);
 }
 
 static phl_run *train(const phl_forest *forest, int threads)
@@ -275,10 +328,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solver),
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_repeated),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_solver),   cmocka_unit_test(test_packed),  cmocka_unit_test(test_run),
+        cmocka_unit_test(test_repeated), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
