@@ -612,9 +612,6 @@ phl_status phl_findings_sum_up(const phl_plan *plan, phl_class_diagnosis *made, 
             ? phl_text_append_format(&text, error, "fine, but with one %s only", what)
             : phl_text_append_format(&text, error, "fine, %zu %ss%s", made->n_chains, what,
                                      plan->gibbs ? " agree" : "");
-    if (status == PHL_OK && made->n_classes > 0 && made->head.trouble) {
-        status = phl_text_append_string(&text, "; trouble with the linear head", error);
-    }
     return take_text(&text, status, &made->summary, error);
 }
 
@@ -632,6 +629,9 @@ phl_status phl_findings_sum_up_all(phl_diagnosis *made, phl_error *error)
             ? phl_text_append_format(&text, error, "fine in all %zu classes", made->n_classes)
             : phl_text_append_format(&text, error, "trouble in %zu of %zu classes", troubled,
                                      made->n_classes);
+    if (status == PHL_OK && made->n_classes > 0 && made->head.trouble) {
+        status = phl_text_append_string(&text, "; trouble with the linear head", error);
+    }
     return take_text(&text, status, &made->summary, error);
 }
 

@@ -325,11 +325,66 @@ static void test_refused(void **state)
     phl_run_free(run);
 }
 
+/* What diagnose says of a head with these figures of its cross-validation. */
+static void check_diagnosis(const phl_run *run, size_t n_findings, bool trouble, const char *says)
+{
+    phl_diagnosis diagnosis = {0};
+    must(phl_diagnose(run, NULL, &diagnosis, error));
+    assert_int_equal(diagnosis.n_classes, 0);
+    assert_true(diagnosis.head.there);
+    assert_int_equal(diagnosis.trouble, trouble);
+    assert_int_equal(diagnosis.head.trouble, trouble);
+    assert_int_equal(diagnosis.head.n_findings, n_findings);
+    assert_string_equal(diagnosis.summary, diagnosis.head.summary);
+    assert_non_null(strstr(diagnosis.summary, trouble ? "trouble" : "fine"));
+    if (says != NULL) {
+        assert_non_null(strstr(diagnosis.head.findings[0].text, says));
+        assert_true(diagnosis.head.findings[0].trouble == trouble);
+    }
+    phl_diagnosis_clear(&diagnosis);
+}
+
+/* Two classes of equal share: 50 % and log 2 nats need no tree. */
+static void test_diagnosis(void **state)
+{
+    (void)state;
+    phl_forest *forest = trees("x\t(a (b))\nx\t(a (b) (b))\nx\t(a (b) (c))\nx\t(a (c) (b))\n"
+                               "y\t(d (b))\ny\t(d (b) (b))\ny\t(d (b) (c))\ny\t(d (c) (b))\n");
+    phl_run *run = train(forest, 1);
+    phl_head_choice *choice = &run->head->choices[run->head->chosen];
+    phl_head_choice good = *choice;
+    run->head->trees = 10000;
+    good.accuracy = 0.9;
+    good.tempered_log_loss = 0.3;
+    good.calibration_error = 0.055; /* 0.05, and 0.01 for chance */
+    *choice = good;
+    check_diagnosis(run, 0, false, NULL);
+    choice->calibration_error = 0.065;
+    check_diagnosis(run, 1, true, "0.065 from the shares of right answers");
+    *choice = good;
+    choice->accuracy = 0.5;
+    check_diagnosis(run, 1, true, "50.00 % and 0.6931");
+    *choice = good;
+    choice->tempered_log_loss = 0.7;
+    check_diagnosis(run, 1, true, "log-loss of 0.7000");
+    *choice = good;
+    run->head->gap = 0.01;
+    check_diagnosis(run, 1, true, "0.01 nats a tree from the best one");
+    run->head->gap = (double)NAN;
+    check_diagnosis(run, 1, true, "from the best one");
+    run->head->gap = 1e-5;
+    run->head->n_choices = 0;
+    check_diagnosis(run, 1, false, "no cross-validation");
+    phl_run_free(run);
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solver),   cmocka_unit_test(test_packed),  cmocka_unit_test(test_run),
-        cmocka_unit_test(test_repeated), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_solver),  cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_run),     cmocka_unit_test(test_repeated),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_diagnosis),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

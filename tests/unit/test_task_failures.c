@@ -276,6 +276,11 @@ static phl_status do_classifier(void *context, phl_error *error)
     if (status == PHL_OK) {
         status = phl_classify(run, source, &options, NULL, &evaluation, error);
     }
+    if (status == PHL_OK) {
+        phl_diagnosis diagnosis = {0};
+        status = phl_diagnose(run, NULL, &diagnosis, error);
+        phl_diagnosis_clear(&diagnosis);
+    }
     phl_evaluation_free(evaluation);
     phl_source_free(source);
     phl_run_free(run);
