@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "check.h"
@@ -325,6 +326,93 @@ static void test_refused(void **state)
     phl_run_free(run);
 }
 
+/* Ways to spoil a head. */
+static void spoil(phl_head *head, size_t way)
+{
+    phl_dictionary *dictionary = &head->features->dictionary;
+    phl_dictionary_subtrees *subtrees = &dictionary->subtrees;
+    phl_dictionary_sequences *pairs = &dictionary->sequences[PHL_GROUP_B];
+    size_t last = subtrees->n - 1;
+    phl_link *link = &subtrees->links[subtrees->first_link[last]];
+    static const double temperatures[] = {0.0, -1.0, INFINITY, NAN};
+    switch (way) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        head->temperature = temperatures[way];
+        break;
+    case 4:
+        head->weights[7] = (double)NAN;
+        break;
+    case 5:
+        head->weights[0] = (double)INFINITY;
+        break;
+    case 6:
+        head->chosen = head->n_choices;
+        break;
+    case 7:
+        head->features->groups = 0;
+        break;
+    case 8:
+        head->features->groups = PHL_FEATURES_ALL + 1;
+        break;
+    case 9:
+        head->choices[0].groups = 1000;
+        break;
+    case 10:
+        link->child = (uint32_t)last; /* its own child */
+        break;
+    case 11:
+        link->child = UINT32_MAX;
+        break;
+    case 12:
+        link->slot = 0;
+        break;
+    case 13:
+        subtrees->symbol[0] = UINT32_MAX;
+        break;
+    case 14:
+        subtrees->symbol[0] = PHL_SYMBOL_BORDER; /* no node */
+        break;
+    case 15:
+        subtrees->first_link[1] = UINT64_MAX;
+        break;
+    case 16:
+        pairs->symbols[0] = UINT32_MAX;
+        break;
+    case 17: /* one feature twice */
+        memcpy(pairs->symbols + pairs->length, pairs->symbols,
+               pairs->length * sizeof *pairs->symbols);
+        break;
+    default:
+        fail();
+    }
+}
+
+/* A file whose sums are right but whose head makes no sense is refused by whoever reads it: the one
+ * that has written it is the first. */
+static void test_spoiled(void **state)
+{
+    (void)state;
+    enum { WAYS = 18 };
+    phl_forest *forest = document_forest(1, 20);
+    for (size_t way = 0; way < WAYS; way++) {
+        phl_run *run = train(forest, 1);
+        phl_error e = {0};
+        spoil(run->head, way);
+        if (phl_run_save(run, in_folder("spoiled.run"), false, &e) == PHL_OK) {
+            fail_msg("way %zu was taken", way);
+        }
+        if (strstr(e.message, "of the classifier") == NULL) {
+            fail_msg("way %zu: %s", way, e.message);
+        }
+        assert_true(access(in_folder("spoiled.run"), F_OK) != 0);
+        phl_run_free(run);
+    }
+    phl_forest_free(forest);
+}
+
 /* What diagnose says of a head with these figures of its cross-validation. */
 static void check_diagnosis(const phl_run *run, size_t n_findings, bool trouble, const char *says)
 {
@@ -385,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_solver),  cmocka_unit_test(test_packed),
         cmocka_unit_test(test_run),     cmocka_unit_test(test_repeated),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_diagnosis),
+        cmocka_unit_test(test_spoiled),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
