@@ -56,6 +56,8 @@ int training_classifier(const cli_arguments *parsed, const phl_forest *forest);
 /* Options that choose a piece of a training (training_piece.c); the choice is borrowed from the
  * arguments.  Returns the exit code. */
 extern const option_group piece_options;
+/* --piece alone; both stay 0 without. */
+int training_piece_read(const cli_arguments *parsed, size_t *piece, size_t *pieces);
 int training_piece_choose(const cli_arguments *parsed, phl_train_options *options);
 
 /* --members: the models, if any, and whether there is an expert (training_members.c). */

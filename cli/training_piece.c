@@ -36,15 +36,23 @@ static bool read_two(const char *text, char mark, size_t *first, size_t *second)
     return *end == '\0' && *first >= 1 && *first <= *second;
 }
 
+int training_piece_read(const cli_arguments *parsed, size_t *piece, size_t *pieces)
+{
+    const char *text = arguments_string(parsed, "piece");
+    return !text || read_two(text, '/', piece, pieces)
+               ? EXIT_OK
+               : usage_error(parsed->command,
+                             "option --piece: found '%.100s', expected the number of the piece and "
+                             "how many there are, such as 1/4",
+                             text);
+}
+
 int training_piece_choose(const cli_arguments *parsed, phl_train_options *options)
 {
-    const char *piece = arguments_string(parsed, "piece");
     const char *chains = arguments_string(parsed, "piece-chains");
-    if (piece && !read_two(piece, '/', &options->piece, &options->pieces)) {
-        return usage_error(parsed->command,
-                           "option --piece: found '%.100s', expected the number of the piece and "
-                           "how many there are, such as 1/4",
-                           piece);
+    int code = training_piece_read(parsed, &options->piece, &options->pieces);
+    if (code != EXIT_OK) {
+        return code;
     }
     if (chains && !read_two(chains, ':', &options->piece_first_chain, &options->piece_last_chain)) {
         return usage_error(parsed->command,

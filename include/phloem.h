@@ -1466,6 +1466,10 @@ typedef struct phl_evaluate_progress {
     size_t choice, choices;       /* its number in the list, 0-based */
     size_t fold, folds;           /* 0-based */
     const phl_progress *training; /* NULL when the fold was just finished */
+    phl_kind kind;                /* at hand; PHL_NO_KIND: a linear classifier alone */
+    phl_head_kind head;
+    size_t done, all;    /* trials: finished, now or earlier, and to be finished here */
+    double seconds_left; /* expected from what finished trials took; NaN: none is yet */
 } phl_evaluate_progress;
 typedef void (*phl_evaluate_progress_fn)(const phl_evaluate_progress *progress, void *context);
 
@@ -1485,6 +1489,21 @@ typedef struct phl_evaluate_options {
     phl_report_fn report;
     phl_cancel_fn cancel;
     void *context;
+
+    /* Ways to train that are compared.  A candidate is one of them with one of `states` (or its
+     * own); of kind PHL_NO_KIND with a linear head it is a linear classifier alone, which has no
+     * states.  All of them are per class, or none is. */
+    const phl_train_options *const *trains; /* [n_trains]; */
+    size_t n_trains;                        /* 0: `train` alone */
+    const phl_class_prior *priors;          /* [n_priors] each candidate is tested with; */
+    size_t n_priors;                        /* 0: `prior` alone */
+
+    /* A file that keeps every trial (a candidate trained on all folds but one, and tested on that
+     * one) as soon as it is finished; NULL: none.  If it is there, what it holds is not done again.
+     * PHL_ERR_CHANGED when it is of other trees, folds, options, seeds or another version,
+     * PHL_ERR_WRITE when another cross-validation is at work on it. */
+    const char *work;
+    size_t piece, pieces; /* only a piece of the trials, from 1; for phl_work_merge; 0: all */
 } phl_evaluate_options;
 
 #define phl_evaluate_options_init(options)                                                         \
@@ -1507,6 +1526,12 @@ typedef struct phl_choice_result {
     double accuracy_mean, accuracy_sd, entropy_mean, entropy_sd, log_loss_mean, log_loss_sd;
     double log_likelihood_mean, log_likelihood_sd; /* per node */
     phl_evaluation *pooled;                        /* all folds together; NULL without classes */
+    phl_kind kind;                                 /* PHL_NO_KIND: a linear classifier alone */
+    phl_head_kind head;
+    phl_class_prior prior;
+    double accuracy_se, entropy_se, log_loss_se, log_likelihood_se; /* standard errors of means */
+    double cost;  /* of its training, expected, in seconds of a fixed machine */
+    bool is_near; /* not more than the standard error of the winner worse than it */
 } phl_choice_result;
 
 typedef struct phl_cross_validation {
@@ -1515,13 +1540,33 @@ typedef struct phl_cross_validation {
     phl_choice_result *choices; /* [n_choices] in the order of the options */
     size_t winner; /* highest mean accuracy, then lowest mean log-loss, then fewest states; without
                       classes highest mean log-likelihood per node, then fewest states */
+    size_t chosen; /* the cheapest of those that are near the winner (one standard error) */
+    size_t done, all; /* trials; while some are missing there are no figures, but for the folds' */
 } phl_cross_validation;
 
-/* For every C and fold: train on the other folds (with an alphabet of their own, so that labels may
- * be unseen), test on the fold. */
+/* For every candidate and fold: train on the other folds (with an alphabet of their own, so that
+ * labels may be unseen), test on the fold. */
 PHL_API phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
                                       phl_cross_validation **result, phl_error *error);
 PHL_API void phl_cross_validation_free(phl_cross_validation *result);
+
+/* Train a choice of the cross-validation by these options, its number in `choices`, on all trees,
+ * into a run file.  Callbacks are those of its training options.  If `path` is this very training,
+ * interrupted or finished, it goes on from there; any other file is replaced only with
+ * file->replace. */
+PHL_API phl_status phl_refit(const phl_forest *forest, const phl_evaluate_options *options,
+                             size_t choice, const phl_file_options *file, const char *path,
+                             phl_run **run, phl_error *error);
+
+/* Do the first bytes of the file say that it keeps trials of a cross-validation? */
+PHL_API bool phl_work_recognise(const char *path);
+/* Put such files together, in any order, and what they give into *result; `path` (NULL: no file)
+ * keeps all trials and is replaced, if it exists, only with `replace`.  Refused with a message that
+ * names the file, before anything is written: one of another cross-validation (PHL_ERR_CHANGED), a
+ * trial twice; without `partial` one that is missing (PHL_ERR_ARGUMENT). */
+PHL_API phl_status phl_work_merge(const char *const *paths, size_t n_paths, const char *path,
+                                  bool replace, bool partial, phl_cross_validation **result,
+                                  phl_error *error);
 
 /* ---------------------------------------------------------------------------------------------
  * 14. Diagnosis

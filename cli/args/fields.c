@@ -182,6 +182,13 @@ static const field fields[] = {
     {"evaluate.n_folds", "folds"},
     {"evaluate.structure", "structure"},
     {"evaluate.prior", "class-prior"},
+    {"evaluate.trains", "models"},
+    {"evaluate.n_trains", "models"},
+    {"evaluate.priors", "class-priors"},
+    {"evaluate.n_priors", "class-priors"},
+    {"evaluate.work", "work"},
+    {"evaluate.piece", "piece"},
+    {"evaluate.pieces", "piece"},
     {"diagnose.allow_few", "allow-few"},
     {"diagnose.class_index", "class"},
 };

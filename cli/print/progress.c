@@ -174,7 +174,7 @@ void progress_training(const phl_progress *p, void *context)
 void progress_evaluate(const phl_evaluate_progress *p, void *context)
 {
     progress_line *line = context;
-    char where[200] = "", text[400];
+    char where[200] = "", states[60] = "", left[40] = "", text[400];
     if (!is_due(line)) {
         return;
     }
@@ -182,8 +182,19 @@ void progress_evaluate(const phl_evaluate_progress *p, void *context)
         describe_training(line, p->training, where, sizeof where);
         where[strlen(where) - 2] = '\0';
     }
-    snprintf(text, sizeof text, "%u states (%zu/%zu), fold %zu/%zu%s%s", (unsigned)p->states,
-             p->choice + 1, p->choices, p->fold + 1, p->folds, where[0] ? ", " : "", where);
+    if (p->kind != PHL_NO_KIND) {
+        snprintf(states, sizeof states, ", %u states", (unsigned)p->states);
+    }
+    snprintf(text, sizeof text, "%s%s%s (%zu/%zu), fold %zu/%zu%s%s, %zu/%zu done",
+             p->kind == PHL_NO_KIND ? "classifier" : phl_kind_name(p->kind), states,
+             p->kind != PHL_NO_KIND && p->head == PHL_HEAD_LINEAR ? ", linear head" : "",
+             p->choice + 1, p->choices, p->fold + 1, p->folds, where[0] ? ", " : "", where, p->done,
+             p->all);
+    if (!isnan(p->seconds_left)) {
+        size_t used = strlen(text);
+        describe_time(p->seconds_left, left, sizeof left);
+        snprintf(text + used, sizeof text - used, ", about %s left", left);
+    }
     show(line, text);
 }
 

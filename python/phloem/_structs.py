@@ -100,6 +100,10 @@ class Options:
                                             "uint64_t": "u8"}[item], casting="same_kind"
                                            if item == "double" else "unsafe"))
             made = ffi.cast(f"{item} *", ffi.from_buffer(items))
+        elif kind.item.kind == "enum":
+            items = [enum_number(kind.item, v, keyword) for v in
+                     ([value] if isinstance(value, str) else value)]
+            made = self.keep(ffi.new(f"{item}[]", items))
         elif isinstance(value, Options):
             return self.keep(value).c
         elif hasattr(value, "_c"):

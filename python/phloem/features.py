@@ -71,14 +71,21 @@ def make_folds(trees, n_folds=10, seed=42):
 
 
 def cross_validate(trees, *, train=None, **options):
-    """For every number of states and every fold: train on the others, test on the fold.
+    """For every candidate and every fold: train on the others, test on the fold.
 
-    train -- a dict of options of training; options -- states=[4, 8], n_folds=10, ..."""
+    train -- a dict of options of training, or a list of such dicts, which are compared;
+    options -- states=[4, 8], n_folds=10, priors=["uniform", "empirical"], work="FILE", ...
+
+    With work, a file keeps every training that is finished: the same call goes on from it."""
     forest = as_forest(trees)
     call = Call()
     how = fill(options, Options("evaluate"))
     check_folds(options, forest)
-    if train is not None:
+    if isinstance(train, (list, tuple)):
+        ways = [how.keep(fill(way, Options("train"))) for way in train]
+        how.c.trains = how.keep(ffi.new("phl_train_options *[]", [way.c for way in ways]))
+        how.c.n_trains = len(ways)
+    elif train is not None:
         how.set("train", fill(train, Options("train")))
     call.connect(how)
     made = ffi.new("phl_cross_validation **")

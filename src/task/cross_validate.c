@@ -1,26 +1,20 @@
-/* cross_validate.c - cross-validation over folds and numbers of states.
+/* cross_validate.c - cross-validation: every candidate in every fold.
  *
  * Training sees an alphabet of its own: a label or class that only the test fold has is unseen, as
  * it would be in use.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
-#include "base/options.h"
 #include "forest/copy.h"
+#include "forest/fingerprint.h"
+#include "task/candidates.h"
 #include "task/classify.h"
-#include "train/train_options.h"
-
-static const phl_evaluate_options defaults = {.size = sizeof(phl_evaluate_options),
-                                              .n_folds = 10,
-                                              .structure = true,
-                                              .prior = PHL_PRIOR_CHOSEN};
-
-void phl_evaluate_options_init_sized(phl_evaluate_options *options, size_t size)
-{
-    phl_options_fill(options, size, &defaults, sizeof defaults);
-}
+#include "task/work_file.h"
+#include "train/cost.h"
 
 /* A fold that is tested. */
 struct testing {
@@ -35,20 +29,35 @@ struct testing {
 /* What callbacks need. */
 struct evaluating {
     const phl_forest *forest;
-    const phl_evaluate_options *options;
-    phl_train_options train;
+    phl_candidates candidates;
+    const phl_evaluate_options *options; /* those of the candidates */
+    phl_trials trials;
+    const phl_train_options *train; /* of the candidate at hand */
     phl_evaluate_progress progress;
+    double left;           /* seconds expected when the trial began, */
+    struct timespec began; /* which was then */
+    struct timespec kept;  /* when the file was written last, */
+    double writing;        /* and how long that took */
     bool cancelled;
     const uint32_t *fold;
     size_t *trees; /* [T] */
     struct testing *testing;
 };
 
+static double seconds_since(const struct timespec *then)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
+}
+
 static void pass_progress(const phl_progress *training, void *context)
 {
     struct evaluating *work = context;
     if (work->options->progress != NULL) {
+        double left = work->left - seconds_since(&work->began);
         work->progress.training = training;
+        work->progress.seconds_left = left < 0.0 ? 0.0 : left;
         work->options->progress(&work->progress, work->options->context);
     }
 }
@@ -92,13 +101,12 @@ static phl_status train_fold(struct evaluating *work, phl_run **run, phl_error *
     phl_forest *rest = NULL;
     phl_status status = cut(work, false, &rest, error);
     if (status == PHL_OK) {
-        phl_train_options options = work->train;
-        options.states = work->progress.states;
+        phl_train_options options = *work->train;
         options.progress = pass_progress;
         options.report = pass_report;
         options.cancel = pass_cancel;
         options.context = work;
-        status = phl_train(rest, &options, run, error);
+        status = phl_candidates_train(&options, rest, run, error);
     }
     phl_forest_free(rest);
     if (status == PHL_OK && pass_cancel(work)) {
@@ -150,15 +158,15 @@ static phl_status take_score(const phl_tree_at *at, const phl_tree_score *score,
     return PHL_OK;
 }
 
-static phl_status classify_fold(struct evaluating *work, phl_source *source, phl_measures *pooled,
-                                phl_error *error)
+static phl_status classify_fold(struct evaluating *work, phl_source *source, phl_class_prior prior,
+                                phl_trial_result *result, phl_error *error)
 {
     struct testing *testing = work->testing;
     phl_classify_options options;
     phl_classify_options_init(&options);
     options.structure = work->options->structure;
-    options.prior = work->options->prior;
-    options.threads = work->train.threads;
+    options.prior = prior;
+    options.threads = work->train->threads;
     options.report = pass_report;
     options.cancel = pass_cancel;
     options.context = work;
@@ -169,7 +177,9 @@ static phl_status classify_fold(struct evaluating *work, phl_source *source, phl
         status = phl_classify_quietly(testing->run, source, &options, take_classified, error);
     }
     if (status == PHL_OK) {
-        phl_measures_merge(pooled, &testing->measures);
+        status = phl_trial_keep(&testing->measures, result, error);
+    }
+    if (status == PHL_OK) {
         status =
             phl_measures_finish(&testing->measures, &testing->forest->classes, &evaluation, error);
     }
@@ -188,152 +198,89 @@ static phl_status score_fold(struct evaluating *work, phl_source *source, phl_er
     phl_score_options options;
     phl_score_options_init(&options);
     options.structure = work->options->structure;
-    options.threads = work->train.threads;
+    options.threads = work->train->threads;
     options.cancel = pass_cancel;
     options.context = work;
     return phl_score(work->testing->run, source, &options, take_score, error);
 }
 
-static phl_status test_fold(struct evaluating *work, const phl_run *run, phl_measures *pooled,
-                            phl_fold_result *result, phl_error *error)
+/* With one class prior. */
+static phl_status test_prior(struct evaluating *work, phl_class_prior prior,
+                             phl_trial_result *result, phl_error *error)
 {
-    phl_forest *test = NULL;
+    struct testing *testing = work->testing;
     phl_source *source = NULL;
-    struct testing testing = {.run = run, .result = result};
+    phl_fold_result *fold = &result->fold;
+    fold->accuracy = fold->entropy_bits = fold->log_loss = (double)NAN;
+    testing->result = fold;
+    testing->sum = testing->total = 0.0;
+    phl_status status = phl_source_forest(testing->forest, &source, error);
+    if (status == PHL_OK) {
+        status = testing->run->per_class ? classify_fold(work, source, prior, result, error)
+                                         : score_fold(work, source, error);
+    }
+    if (status == PHL_OK) {
+        fold->log_likelihood_per_node =
+            testing->total > 0.0 ? testing->sum / testing->total : (double)NAN;
+    }
+    phl_measures_clear(&testing->measures);
+    phl_source_free(source);
+    return status;
+}
+
+static phl_status test_fold(struct evaluating *work, const phl_run *run, phl_trial *trial,
+                            phl_error *error)
+{
+    const phl_trials *trials = &work->trials;
+    phl_forest *test = NULL;
+    struct testing testing = {.run = run};
     work->testing = &testing;
-    phl_status status = cut(work, true, &test, error);
+    trial->results = phl_alloc_zero(trials->n_priors, sizeof *trial->results, error);
+    phl_status status = trial->results == NULL ? PHL_ERR_MEMORY : cut(work, true, &test, error);
     if (status == PHL_OK) {
         testing.forest = test;
         status = phl_forest_count_nodes(test, &testing.nodes, &testing.unknown, error);
     }
-    if (status == PHL_OK) {
-        status = phl_source_forest(test, &source, error);
+    for (size_t p = 0; status == PHL_OK && p < trials->n_priors; p++) {
+        status = test_prior(work, trials->priors[p], &trial->results[p], error);
     }
-    if (status == PHL_OK) {
-        status = run->per_class ? classify_fold(work, source, pooled, error)
-                                : score_fold(work, source, error);
+    if (status != PHL_OK) {
+        phl_trial_clear(trial, trials->n_priors);
     }
-    if (status == PHL_OK) {
-        result->log_likelihood_per_node =
-            testing.total > 0.0 ? testing.sum / testing.total : (double)NAN;
-    }
-    phl_measures_clear(&testing.measures);
     phl_free(testing.nodes);
     phl_free(testing.unknown);
-    phl_source_free(source);
     phl_forest_free(test);
     work->testing = NULL;
     return status;
 }
 
-static phl_status run_fold(struct evaluating *work, phl_measures *pooled, phl_fold_result *result,
-                           phl_error *error)
+/* The candidate at hand, trained on all folds but the one at hand and tested on that. */
+static phl_status run_trial(struct evaluating *work, size_t number, phl_error *error)
 {
+    phl_trials *trials = &work->trials;
+    phl_trial *trial = &trials->trials[number];
+    const phl_candidate *candidate = &trials->candidates[number / trials->n_folds];
+    phl_evaluate_progress *progress = &work->progress;
     phl_run *run = NULL;
-    result->accuracy = result->entropy_bits = result->log_loss = (double)NAN;
+    work->train = &work->candidates.train[number / trials->n_folds];
+    progress->choice = number / trials->n_folds * trials->n_priors;
+    progress->fold = number % trials->n_folds;
+    progress->states = candidate->states;
+    progress->kind = candidate->kind;
+    progress->head = candidate->head;
+    phl_trials_progress(trials, &progress->done, &progress->all, &work->left);
+    (void)clock_gettime(CLOCK_MONOTONIC, &work->began);
     phl_status status = train_fold(work, &run, error);
     if (status == PHL_OK) {
-        status = test_fold(work, run, pooled, result, error);
+        status = test_fold(work, run, trial, error);
     }
-    if (status == PHL_OK) {
-        pass_progress(NULL, work);
-    }
+    trial->seconds = seconds_since(&work->began);
     phl_run_free(run);
     return status;
 }
 
 /* ---------------------------------------------------------------------------------------------
- * All folds of one number of states
- * ------------------------------------------------------------------------------------------- */
-
-/* Mean and sd over the folds that have the figure, which begins `offset` bytes into each. */
-static phl_status summarise(const phl_choice_result *choice, size_t n_folds, size_t offset,
-                            double *mean, double *sd, phl_error *error)
-{
-    double *values = phl_alloc(n_folds, sizeof *values, error);
-    if (values == NULL) {
-        return PHL_ERR_MEMORY;
-    }
-    size_t n = 0;
-    for (size_t f = 0; f < n_folds; f++) {
-        double value;
-        memcpy(&value, (const char *)&choice->folds[f] + offset, sizeof value);
-        if (!isnan(value)) {
-            values[n++] = value;
-        }
-    }
-    phl_mean_sd(values, n, mean, sd);
-    phl_free(values);
-    return PHL_OK;
-}
-
-static phl_status summarise_all(phl_choice_result *choice, size_t n_folds, phl_error *error)
-{
-    const struct {
-        size_t offset;
-        double *mean, *sd;
-    } figures[] = {
-        {offsetof(phl_fold_result, accuracy), &choice->accuracy_mean, &choice->accuracy_sd},
-        {offsetof(phl_fold_result, entropy_bits), &choice->entropy_mean, &choice->entropy_sd},
-        {offsetof(phl_fold_result, log_loss), &choice->log_loss_mean, &choice->log_loss_sd},
-        {offsetof(phl_fold_result, log_likelihood_per_node), &choice->log_likelihood_mean,
-         &choice->log_likelihood_sd},
-    };
-    phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < sizeof figures / sizeof *figures; i++) {
-        status =
-            summarise(choice, n_folds, figures[i].offset, figures[i].mean, figures[i].sd, error);
-    }
-    return status;
-}
-
-static phl_status run_choice(struct evaluating *work, phl_choice_result *choice, phl_error *error)
-{
-    const phl_alphabet *classes = &work->forest->classes;
-    phl_measures pooled = {0};
-    phl_status status = phl_measures_init(&pooled, classes->count, 1, false, error);
-    choice->states = work->progress.states;
-    choice->folds = phl_alloc_zero(work->progress.folds, sizeof *choice->folds, error);
-    if (choice->folds == NULL) {
-        status = PHL_ERR_MEMORY;
-    }
-    for (size_t f = 0; status == PHL_OK && f < work->progress.folds; f++) {
-        work->progress.fold = f;
-        status = run_fold(work, &pooled, &choice->folds[f], error);
-    }
-    if (status == PHL_OK) {
-        status = summarise_all(choice, work->progress.folds, error);
-    }
-    if (status == PHL_OK && work->train.per_class) {
-        status = phl_measures_finish(&pooled, classes, &choice->pooled, error);
-    }
-    phl_measures_clear(&pooled);
-    return status;
-}
-
-/* -1: a is better, 1: b is, 0: neither; a figure that is not known is the worst. */
-static int compare(double a, double b, bool higher)
-{
-    if (isnan(a) || isnan(b)) {
-        return (int)isnan(a) - (int)isnan(b);
-    }
-    return a == b ? 0 : (a > b) == higher ? -1 : 1;
-}
-
-static bool is_better(const phl_choice_result *a, const phl_choice_result *b, bool per_class)
-{
-    int order = 0;
-    if (per_class) {
-        order = compare(a->accuracy_mean, b->accuracy_mean, true);
-        order = order != 0 ? order : compare(a->log_loss_mean, b->log_loss_mean, false);
-    } else {
-        order = compare(a->log_likelihood_mean, b->log_likelihood_mean, true);
-    }
-    return order != 0 ? order < 0 : a->states < b->states;
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Cross-validation
+ * What is evaluated
  * ------------------------------------------------------------------------------------------- */
 
 /* Folds as given must be in range and none of them empty. */
@@ -388,42 +335,118 @@ static phl_status check(const phl_forest *forest, const struct evaluating *work,
                          "%zu folds of %zu trees: expected at least 2 folds and a tree for each",
                          options->n_folds, forest->n_trees);
     }
-    if (work->train.states_auto) {
+    if (options->piece != 0 && options->work == NULL) {
         return phl_raise(error, PHL_ERR_ARGUMENT,
-                         "give the numbers to compare: " PHL_OPTION("evaluate.states"),
-                         "cross-validation compares numbers of states itself");
+                         "name a file to keep it in: " PHL_OPTION("evaluate.work"),
+                         "a piece of an evaluation is of use only in a file");
     }
-    for (size_t i = 0; i < options->n_states; i++) {
-        if (options->states[i] < 1) {
-            return phl_raise(error, PHL_ERR_ARGUMENT, NULL, "0 states, expected at least 1");
-        }
-    }
-    phl_status status = work->train.per_class ? check_classes(forest, error) : PHL_OK;
+    phl_status status = work->candidates.per_class ? check_classes(forest, error) : PHL_OK;
     return status == PHL_OK && options->fold != NULL
                ? check_folds(forest, options->fold, options->n_folds, error)
                : status;
 }
 
-/* Every number of states, with the folds and everything else in place. */
-static phl_status run_choices(struct evaluating *work, phl_cross_validation *made, phl_error *error)
+/* Words that tell this cross-validation from others. */
+static phl_status describe(struct evaluating *work, phl_error *error)
 {
-    const phl_evaluate_options *options = work->options;
-    size_t n_choices = options->n_states > 0 ? options->n_states : 1;
-    made->choices = phl_alloc_zero(n_choices, sizeof *made->choices, error);
-    phl_status status = made->choices == NULL ? PHL_ERR_MEMORY : PHL_OK;
-    work->progress.choices = n_choices;
-    work->progress.folds = options->n_folds;
-    for (size_t i = 0; status == PHL_OK && i < n_choices; i++) {
-        work->progress.choice = i;
-        work->progress.states = options->n_states > 0 ? options->states[i] : work->train.states;
-        made->n_choices = i + 1;
-        status = run_choice(work, &made->choices[i], error);
-        if (status == PHL_OK &&
-            is_better(&made->choices[i], &made->choices[made->winner], made->per_class)) {
-            made->winner = i;
+    phl_trials *trials = &work->trials;
+    const phl_forest *forest = work->forest;
+    char fingerprint[33], folding[33], seed[32];
+    phl_fingerprint digest = {0, 0};
+    for (size_t t = 0; t < forest->n_trees; t++) {
+        digest = phl_fingerprint_step(digest, work->fold[t]);
+        trials->fold_trees[work->fold[t]]++;
+    }
+    (void)snprintf(folding, sizeof folding, "%016llx%016llx", (unsigned long long)digest.high,
+                   (unsigned long long)digest.low);
+    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)work->candidates.train[0].seed);
+    phl_status status = phl_forest_fingerprint(forest, true, fingerprint, error);
+    if (status != PHL_OK) {
+        return status;
+    }
+    trials->version = phl_copy_text(phl_version(), strlen(phl_version()), error);
+    trials->fingerprint = phl_copy_text(fingerprint, strlen(fingerprint), error);
+    trials->folding = phl_copy_text(folding, strlen(folding), error);
+    trials->seed = phl_copy_text(seed, strlen(seed), error);
+    return trials->version == NULL || trials->fingerprint == NULL || trials->folding == NULL ||
+                   trials->seed == NULL
+               ? PHL_ERR_MEMORY
+               : phl_alphabet_copy(&forest->classes, &trials->classes, error);
+}
+
+/* The list of trials, none of them done. */
+static phl_status prepare(struct evaluating *work, phl_error *error)
+{
+    phl_trials *trials = &work->trials;
+    const phl_candidates *candidates = &work->candidates;
+    phl_status status =
+        phl_trials_init(trials, candidates->n, work->options->n_folds, candidates->n_priors, error);
+    for (size_t c = 0; status == PHL_OK && c < candidates->n; c++) {
+        phl_train_options options = phl_candidates_resolved(candidates, c);
+        trials->candidates[c] = (phl_candidate){.kind = options.kind,
+                                                .head = options.head,
+                                                .states = options.states,
+                                                .cost = phl_cost_training(&options, work->forest)};
+        status = phl_candidates_config(candidates, c, work->forest->max_slot,
+                                       &trials->candidates[c].config, error);
+    }
+    if (status != PHL_OK) {
+        return status;
+    }
+    memcpy(trials->priors, candidates->priors, candidates->n_priors * sizeof *trials->priors);
+    trials->per_class = candidates->per_class;
+    trials->structure = work->options->structure;
+    trials->n_trees = work->forest->n_trees;
+    status = describe(work, error);
+    return status == PHL_OK && (work->options->piece != 0 || work->options->pieces != 0)
+               ? phl_trials_choose_piece(trials, work->options->piece, work->options->pieces, error)
+               : status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Cross-validation
+ * ------------------------------------------------------------------------------------------- */
+
+/* Keep what is done, unless writing took more than a twentieth of the time since: of many small
+ * trials the file is large, and is written whole. */
+static phl_status keep(struct evaluating *work, phl_work_file *file, bool last, phl_error *error)
+{
+    struct timespec begin;
+    if (!last && seconds_since(&work->kept) < 20.0 * work->writing) {
+        return PHL_OK;
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    phl_status status = phl_work_file_write(file, &work->trials, error);
+    work->writing = seconds_since(&begin);
+    (void)clock_gettime(CLOCK_MONOTONIC, &work->kept);
+    return status;
+}
+
+/* What is not done yet, one after the other. */
+static phl_status run_trials(struct evaluating *work, phl_work_file *file, phl_error *error)
+{
+    phl_trials *trials = &work->trials;
+    phl_status status = PHL_OK;
+    bool any = false;
+    work->progress.choices = trials->n_candidates * trials->n_priors;
+    work->progress.folds = trials->n_folds;
+    for (size_t i = 0; status == PHL_OK && i < phl_trials_count(trials); i++) {
+        if (trials->trials[i].elsewhere || trials->trials[i].results != NULL) {
+            continue;
+        }
+        status = run_trial(work, i, error);
+        if (status == PHL_OK) {
+            any = true;
+            status = keep(work, file, false, error);
+        }
+        if (status == PHL_OK) {
+            phl_trials_progress(trials, &work->progress.done, &work->progress.all, &work->left);
+            (void)clock_gettime(CLOCK_MONOTONIC, &work->began);
+            pass_progress(NULL, work);
         }
     }
-    return status;
+    phl_status kept = any ? keep(work, file, true, status == PHL_OK ? error : NULL) : PHL_OK;
+    return status == PHL_OK ? kept : status;
 }
 
 static phl_status cross_validate(struct evaluating *work, phl_cross_validation **result,
@@ -431,59 +454,46 @@ static phl_status cross_validate(struct evaluating *work, phl_cross_validation *
 {
     const phl_forest *forest = work->forest;
     const phl_evaluate_options *options = work->options;
+    phl_work_file file = {0};
     uint32_t *fold = phl_alloc(forest->n_trees, sizeof *fold, error);
     work->trees = phl_alloc(forest->n_trees, sizeof *work->trees, error);
-    phl_cross_validation *made = phl_alloc_zero(1, sizeof *made, error);
-    phl_status status =
-        fold == NULL || work->trees == NULL || made == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    phl_status status = fold == NULL || work->trees == NULL ? PHL_ERR_MEMORY : PHL_OK;
     if (status == PHL_OK && options->fold == NULL) {
-        status = phl_folds_make(forest, options->n_folds, work->train.seed, fold, error);
+        status =
+            phl_folds_make(forest, options->n_folds, work->candidates.train[0].seed, fold, error);
     }
     if (status == PHL_OK) {
         work->fold = options->fold != NULL ? options->fold : fold;
-        made->per_class = work->train.per_class;
-        made->n_folds = options->n_folds;
-        status = run_choices(work, made, error);
+        status = prepare(work, error);
     }
+    if (status == PHL_OK) {
+        status = phl_work_file_open(&file, options->work, &work->trials, error);
+    }
+    if (status == PHL_OK) {
+        status = run_trials(work, &file, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_trials_summarise(&work->trials, result, error);
+    }
+    phl_work_file_close(&file);
+    phl_trials_clear(&work->trials);
     phl_free(fold);
     phl_free(work->trees);
-    if (status != PHL_OK) {
-        phl_cross_validation_free(made);
-        return status;
-    }
-    *result = made;
-    return PHL_OK;
+    return status;
 }
 
 phl_status phl_cross_validate(const phl_forest *forest, const phl_evaluate_options *options,
                               phl_cross_validation **result, phl_error *error)
 {
-    phl_evaluate_options own;
-    struct evaluating work = {.forest = forest, .options = &own};
-    phl_status status =
-        phl_options_take(&own, &defaults, sizeof own, options, "phl_evaluate", error);
-    if (status == PHL_OK) {
-        status = phl_train_options_take(own.train, &work.train, error);
-        work.train.per_class = work.train.per_class || own.train == NULL;
-        phl_train_options resolved = work.train;
-        phl_train_options_resolve(&resolved);
-        work.train.states = resolved.states;
-    }
+    struct evaluating work = {.forest = forest};
+    phl_status status = phl_candidates_take(options, &work.candidates, error);
+    work.options = &work.candidates.options;
     if (status == PHL_OK) {
         status = check(forest, &work, error);
     }
-    return status == PHL_OK ? cross_validate(&work, result, error) : status;
-}
-
-void phl_cross_validation_free(phl_cross_validation *result)
-{
-    if (result == NULL) {
-        return;
+    if (status == PHL_OK) {
+        status = cross_validate(&work, result, error);
     }
-    for (size_t i = 0; result->choices != NULL && i < result->n_choices; i++) {
-        phl_free(result->choices[i].folds);
-        phl_evaluation_free(result->choices[i].pooled);
-    }
-    phl_free(result->choices);
-    phl_free(result);
+    phl_candidates_clear(&work.candidates);
+    return status;
 }

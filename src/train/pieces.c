@@ -147,10 +147,9 @@ static phl_status choose_chains(const phl_training *training, phl_error *error)
  * By cost
  * ------------------------------------------------------------------------------------------- */
 
-/* What one piece takes as a whole: a task, or the tasks of a grammar's start, which learns all
- * classes together. */
 struct unit {
-    size_t cost, number;
+    double cost;
+    size_t number;
 };
 
 static int compare_units(const void *a, const void *b)
@@ -160,14 +159,20 @@ static int compare_units(const void *a, const void *b)
                               : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Largest first, each to the piece that has least so far. */
-static phl_status deal(const struct unit *units, size_t n, size_t pieces, size_t *piece_of,
-                       phl_error *error)
+phl_status phl_pieces_deal(const double *cost, size_t n, size_t pieces, size_t *piece_of,
+                           phl_error *error)
 {
-    size_t *load = phl_alloc_zero(pieces, sizeof *load, error);
-    if (load == NULL) {
+    double *load = phl_alloc_zero(pieces, sizeof *load, error);
+    struct unit *units = phl_alloc(n, sizeof *units, error);
+    if (load == NULL || units == NULL) {
+        phl_free(load);
+        phl_free(units);
         return PHL_ERR_MEMORY;
     }
+    for (size_t i = 0; i < n; i++) {
+        units[i] = (struct unit){cost[i], i};
+    }
+    qsort(units, n, sizeof *units, compare_units);
     for (size_t i = 0; i < n; i++) {
         size_t least = 0;
         for (size_t p = 1; p < pieces; p++) {
@@ -177,9 +182,12 @@ static phl_status deal(const struct unit *units, size_t n, size_t pieces, size_t
         piece_of[units[i].number] = least;
     }
     phl_free(load);
+    phl_free(units);
     return PHL_OK;
 }
 
+/* One piece takes a task as a whole, or the tasks of a grammar's start, which learns all classes
+ * together. */
 static phl_status choose_piece(phl_training *training, phl_error *error)
 {
     const phl_train_options *options = &training->options;
@@ -191,21 +199,20 @@ static phl_status choose_piece(phl_training *training, phl_error *error)
                          "the training consists of %zu task%s, which cannot be cut into %zu pieces",
                          n, n == 1 ? "" : "s", options->pieces);
     }
-    struct unit *units = phl_alloc(n, sizeof *units, error);
+    double *cost = phl_alloc(n, sizeof *cost, error);
     size_t *piece_of = phl_alloc_zero(n, sizeof *piece_of, error);
-    phl_status status = units == NULL || piece_of == NULL ? PHL_ERR_MEMORY : PHL_OK;
+    phl_status status = cost == NULL || piece_of == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < n; i++) {
-        units[i] = (struct unit){together ? 1 : phl_train_task_cost(&training->tasks[i]), i};
+        cost[i] = together ? 1.0 : (double)phl_train_task_cost(&training->tasks[i]);
     }
     if (status == PHL_OK) {
-        qsort(units, n, sizeof *units, compare_units);
-        status = deal(units, n, options->pieces, piece_of, error);
+        status = phl_pieces_deal(cost, n, options->pieces, piece_of, error);
     }
     for (size_t i = 0; status == PHL_OK && i < n_tasks; i++) {
         phl_train_task *task = &training->tasks[i];
         task->elsewhere = piece_of[together ? task->chain : i] != options->piece - 1;
     }
-    phl_free(units);
+    phl_free(cost);
     phl_free(piece_of);
     return status;
 }

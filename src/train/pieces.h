@@ -21,6 +21,11 @@ phl_status phl_pieces_restore(phl_training *training, const char *recorded, phl_
 /* Into own [n_tasks] the tasks that a run recorded.  PHL_ERR_SYNTAX when that is no such list. */
 phl_status phl_pieces_read(const char *recorded, size_t n_tasks, bool *own, phl_error *error);
 
+/* Deal n things among pieces that cost about the same, largest first, each to the piece that has
+ * least so far: into piece_of [n] numbers from 0. */
+phl_status phl_pieces_deal(const double *cost, size_t n, size_t pieces, size_t *piece_of,
+                           phl_error *error);
+
 /* Chains or restarts that resolved options ask for. */
 static inline size_t phl_pieces_chains(const phl_train_options *options)
 {

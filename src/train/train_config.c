@@ -460,28 +460,46 @@ static phl_status get_config(const phl_json_value *object, phl_train_options *op
  * The run
  * ------------------------------------------------------------------------------------------- */
 
+static phl_status write_config(const phl_train_options *kept, const size_t *earlier,
+                               size_t n_earlier, uint32_t slots, char **text, phl_error *error)
+{
+    phl_text_writer writer = {{NULL, 0, 0}, PHL_OK, error};
+    put_config(&writer, kept, earlier, n_earlier, slots);
+    if (writer.status == PHL_OK) {
+        writer.status = phl_text_append(&writer.text, "", 1, error); /* its end */
+    }
+    if (writer.status != PHL_OK) {
+        phl_text_clear(&writer.text);
+        return writer.status;
+    }
+    *text = writer.text.bytes;
+    return PHL_OK;
+}
+
+phl_status phl_train_config_text(const phl_train_options *options, uint32_t slots, char **text,
+                                 phl_error *error)
+{
+    phl_train_options kept = recorded(options);
+    return write_config(&kept, NULL, 0, slots, text, error);
+}
+
 phl_status phl_train_config_record(const phl_train_options *options, const size_t *earlier,
                                    size_t n_earlier, phl_run *run, phl_error *error)
 {
     phl_train_options kept = recorded(options);
-    phl_text_writer writer = {{NULL, 0, 0}, PHL_OK, error};
-    char seed[32];
+    char seed[32], *config = NULL;
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)kept.seed);
-    put_config(&writer, &kept, earlier, n_earlier, run->slots);
-    if (writer.status == PHL_OK) {
-        writer.status = phl_text_append(&writer.text, "", 1, error); /* its end */
-    }
-    const char *const facts[][2] = {{"config", writer.text.bytes},
+    phl_status status = write_config(&kept, earlier, n_earlier, run->slots, &config, error);
+    const char *const facts[][2] = {{"config", config},
                                     {"seed", seed},
                                     {"command", kept.command_line},
                                     {"partition", kept.partition},
                                     {"members", kept.members}};
-    if (writer.status == PHL_OK) {
-        writer.status = phl_run_set_facts(run, facts, sizeof facts / sizeof *facts, error);
+    if (status == PHL_OK) {
+        status = phl_run_set_facts(run, facts, sizeof facts / sizeof *facts, error);
     }
-    phl_text_clear(&writer.text);
-    return writer.status == PHL_OK ? phl_run_set_options(run, &kept, earlier, n_earlier, error)
-                                   : writer.status;
+    phl_free(config);
+    return status == PHL_OK ? phl_run_set_options(run, &kept, earlier, n_earlier, error) : status;
 }
 
 /* A hostile file may say anything. */

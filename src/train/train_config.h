@@ -14,6 +14,10 @@
 phl_status phl_train_config_record(const phl_train_options *options, const size_t *earlier,
                                    size_t n_earlier, phl_run *run, phl_error *error);
 
+/* The fact "config" of a run with so many slots, to be released with phl_free. */
+phl_status phl_train_config_text(const phl_train_options *options, uint32_t slots, char **text,
+                                 phl_error *error);
+
 /* Options of a run from its facts; there are none when it has no fact "config".  PHL_ERR_SYNTAX
  * when the facts are not those of such a run, or would not be accepted for one. */
 phl_status phl_train_config_restore(phl_run *run, phl_error *error);

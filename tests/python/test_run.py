@@ -229,6 +229,26 @@ def test_cross_validation(symm):
     assert found["choices"][found["winner"]]["pooled"]["n"] == len(symm)
 
 
+def test_cross_validation_of_several(symm, tmp_path):
+    """Several models and priors; a file keeps what is done."""
+    work = tmp_path / "a.work"
+    short = dict(iterations=10, per_class=True)
+    how = dict(train=[dict(kind="td", states=2, **short), dict(kind="sp", states=3, **short),
+                      dict(kind="no_kind", head="linear", per_class=True)],
+               priors=["uniform", "empirical"], n_folds=3)
+    found = phloem.cross_validate(symm, work=work, **how)
+    kinds = [choice["kind"] for choice in found["choices"]]
+    assert kinds == ["td", "td", "sp", "sp", "no_kind", "no_kind"]
+    assert found["choices"][1]["prior"] == "empirical" and found["done"] == found["all"] == 9
+    best = found["choices"][found["winner"]]
+    assert best["accuracy_se"] == pytest.approx(best["accuracy_sd"] / 3 ** 0.5)
+    assert found["choices"][found["chosen"]]["is_near"]
+    again = phloem.cross_validate(symm, work=work, **how)
+    assert [c["accuracy_mean"] for c in again["choices"]] == [c["accuracy_mean"] for c in found["choices"]]
+    with pytest.raises(phloem.DataError, match="other models"):
+        phloem.cross_validate(symm, work=work, **{**how, "priors": ["uniform"]})
+
+
 def test_progress(symm, capsys):
     seen = []
     Run.train(symm, progress=seen.append, **SHORT)

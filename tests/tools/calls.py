@@ -40,6 +40,8 @@ NO_LIMIT = {
     "phl_evaluate_options.n_states": LENGTH,
     "phl_score_options.n_with": LENGTH,
     "phl_label_options.n_with": LENGTH,
+    "phl_evaluate_options.n_trains": LENGTH,
+    "phl_evaluate_options.n_priors": LENGTH,
 }
 NUMBERS = r"(?:size_t|u?int(?:8|16|32|64)_t|int|unsigned|double|float)"
 

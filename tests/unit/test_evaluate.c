@@ -317,12 +317,92 @@ static void test_bad_options(void **state)
     phl_forest_free(forest);
 }
 
+/* ---- Several models, and a file ------------------------------------------------------------- */
+
+/* Standard errors and the choice, against the definitions; the order of choices. */
+static void test_candidates(void **state)
+{
+    (void)state;
+    phl_forest *forest = symm_forest(42, 12);
+    static const uint32_t states[] = {1, 3};
+    static const phl_class_prior priors[] = {PHL_PRIOR_EMPIRICAL, PHL_PRIOR_UNIFORM};
+    phl_train_options sp = plain_training(), td = plain_training(), alone = plain_training();
+    const phl_train_options *const trains[] = {&td, &alone, &sp};
+    phl_evaluate_options options;
+    phl_cross_validation *cv = NULL;
+    sp.iterations = td.iterations = 5;
+    td.kind = PHL_TD;
+    alone.kind = PHL_NO_KIND;
+    alone.head = PHL_HEAD_LINEAR;
+    phl_evaluate_options_init(&options);
+    options.trains = trains;
+    options.n_trains = 3;
+    options.states = states;
+    options.n_states = 2;
+    options.priors = priors;
+    options.n_priors = 2;
+    options.n_folds = 4;
+    must(phl_cross_validate(forest, &options, &cv, error));
+    assert_true(cv->n_choices == 10 && cv->done == 20 && cv->all == 20);
+    static const phl_kind expected[] = {PHL_TD, PHL_TD, PHL_NO_KIND, PHL_SP, PHL_SP};
+    static const uint32_t of[] = {1, 3, 0, 1, 3};
+    size_t chosen = cv->winner;
+    const phl_choice_result *best = &cv->choices[cv->winner];
+    for (size_t i = 0; i < 10; i++) {
+        const phl_choice_result *choice = &cv->choices[i];
+        assert_true(choice->kind == expected[i / 2] && choice->states == of[i / 2] &&
+                    choice->prior == priors[i % 2]);
+        assert_true(choice->accuracy_mean <= best->accuracy_mean);
+        assert_true(choice->accuracy_se == choice->accuracy_sd / 2);
+        bool is_near =
+            i == cv->winner || choice->accuracy_mean >= best->accuracy_mean - best->accuracy_se;
+        assert_true(choice->is_near == is_near);
+        chosen = is_near && choice->cost < cv->choices[chosen].cost ? i : chosen;
+        /* Each is what it is alone. */
+        if (expected[i / 2] != PHL_NO_KIND) {
+            phl_train_options one = *trains[i < 4 ? 0 : 2];
+            phl_evaluate_options single;
+            phl_cross_validation *check = NULL;
+            phl_evaluate_options_init(&single);
+            one.states = of[i / 2];
+            single.train = &one;
+            single.prior = priors[i % 2];
+            single.n_folds = 4;
+            must(phl_cross_validate(forest, &single, &check, error));
+            assert_memory_equal(check->choices[0].folds, choice->folds, 4 * sizeof *choice->folds);
+            assert_true(check->choices[0].pooled->log_loss == choice->pooled->log_loss);
+            phl_cross_validation_free(check);
+        } else {
+            assert_true(isnan(choice->log_likelihood_mean) && choice->accuracy_mean > 0.5);
+        }
+    }
+    assert_true(cv->choices[chosen].cost == cv->choices[cv->chosen].cost &&
+                cv->choices[cv->chosen].is_near);
+    phl_cross_validation_free(cv);
+
+    phl_error e = {0};
+    cv = NULL;
+    alone.per_class = false;
+    assert_int_equal(phl_cross_validate(forest, &options, &cv, &e), PHL_ERR_ARGUMENT);
+    alone.per_class = true;
+    alone.head = PHL_HEAD_NONE;
+    assert_int_equal(phl_cross_validate(forest, &options, &cv, &e), PHL_ERR_ARGUMENT);
+    alone.head = PHL_HEAD_LINEAR;
+    options.piece = 1;
+    options.pieces = 2;
+    assert_int_equal(phl_cross_validate(forest, &options, &cv, &e), PHL_ERR_ARGUMENT);
+    assert_non_null(strstr(e.message, "file"));
+    assert_null(cv);
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_folds),     cmocka_unit_test(test_make_folds),
         cmocka_unit_test(test_cross_validate), cmocka_unit_test(test_held_out),
         cmocka_unit_test(test_rare_class),     cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_candidates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,8 @@ static void test_tasks(void **state)
     phl_run_free(classifier);
     refused(phl_run_save_members(run, "no such folder/x.run", NULL));
     refused(phl_cross_validate(forest, &evaluate, &validation, NULL));
+    refused(phl_refit(forest, NULL, 7, NULL, in_folder("refit.run"), &classifier, NULL));
+    refused(phl_work_merge(NULL, 0, NULL, false, false, &validation, NULL));
     refused(phl_diagnose(run, &diagnose, &diagnosis, NULL));
     phl_source_free(source);
 }

@@ -596,7 +596,9 @@ static void test_use(void **state)
         FIELD(phl_sample_options, seed), FIELD(phl_sample_options, trees),
         FIELD(phl_sample_options, max_nodes), FIELD(phl_sample_options, max_attempts),
         FIELD(phl_sample_options, threads)};
-    static const struct field evaluate[] = {FIELD(phl_evaluate_options, n_folds)};
+    static const struct field evaluate[] = {FIELD(phl_evaluate_options, n_folds),
+                                            FIELD(phl_evaluate_options, piece),
+                                            FIELD(phl_evaluate_options, pieces)};
     static const struct field diagnose[] = {FIELD(phl_diagnose_options, class_index)};
     static const struct field features[] = {FIELD(phl_features_options, groups),
                                             FIELD(phl_features_options, least_trees),
