@@ -7,9 +7,11 @@ these counts by the formulas of docs/maths.md with the weights that the run hold
 without an expert).  Oddity is compared in the same way.
 """
 import csv
+import hashlib
 import json
 import math
 import os
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -121,12 +123,51 @@ def table(text):
     return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
+def forge_member(path, data):
+    """Put other bytes in the place of the further model, with checksum and digest that fit (run-file.md)."""
+    run, total = sqlite3.connect(path), 0
+    run.execute("UPDATE members SET data = ?, checksum = ?, shape = ?",
+                (data, hashlib.sha256(data).digest(), f"[{len(data)}]"))
+    for row in run.execute("SELECT 0, name, 0, part, dtype, shape, checksum FROM members"):
+        text = b"T" + struct.pack("<q", 7) + b"members"
+        for value in row:
+            if isinstance(value, int):
+                text += b"i" + struct.pack("<q", value)
+            else:
+                value, mark = (value.encode(), b"t") if isinstance(value, str) else (value, b"b")
+                text += mark + struct.pack("<q", len(value)) + value
+        total += int.from_bytes(hashlib.sha256(text).digest(), "little")
+    run.execute("UPDATE section SET digest = ? WHERE name = 'members'", ((total % 2**256).to_bytes(32, "little"),))
+    run.commit()
+    run.close()
+
+
+def check_forged(report, phloem, folder):
+    """A further model is a run file within a run file, and as little trusted."""
+    def content(name):
+        with open(os.path.join(folder, name), "rb") as stream:
+            return stream.read()
+    good = members_of(os.path.join(folder, "models.run"))[0]
+    logged = good[:18] + b"\2\2" + good[20:]
+    for name, data, code in (("itself", good, 0), ("nothing", b"", 3), ("noise", bytes(range(256)) * 40, 3),
+                             ("half of it", good[:len(good) // 2], 3), ("with a log", logged, 3),
+                             ("a run with members", content("models.run"), 3),
+                             ("an expert", content("e.run"), 3), ("of other labels", content("other.run"), 3)):
+        path = os.path.join(folder, "forged.run")
+        shutil.copy(os.path.join(folder, "models.run"), path)
+        forge_member(path, data)
+        found = subprocess.run([phloem, "label", path, os.path.join(folder, "test.trees"), "--hide", "0.2"],
+                               capture_output=True, text=True, check=False)
+        report.line(found.returncode == code, f"a further model that is {name}", found.stderr)
+
+
 def check_with(report, run, folder):
     """label --with: the geometric mean of what the runs say, over the labels of the first; score --with."""
     with open(os.path.join(folder, "other.trees"), "w", encoding="utf-8") as stream:
         with open(os.path.join(folder, "train.trees"), encoding="utf-8") as known:
             stream.writelines(list(known)[:6] + ["(extra (title) (more))\n"])
     run("train", "--members", "expert", "other.trees", "-o", "o.run")
+    run("train", "--model", "td", "--states", "2", "other.trees", "-o", "other.run")
     runs, rows = {"e": ["e.run"], "o": ["o.run"], "both": ["e.run", "--with", "o.run"]}, {}
     for name, words in runs.items():
         run("label", *words, "test.trees", "--hide", "0.3", "-p", "p.tsv", "--probabilities")
@@ -210,6 +251,7 @@ def main():
             report.line(checked > 1000 and worst < 2e-5, f"{name}.run, {rate} hidden: as counted",
                          f"{checked} probabilities, largest difference {worst}")
         check_with(report, run, folder)
+        check_forged(report, phloem, folder)
         weights, bits = weights_of(os.path.join(folder, "e.run")), {}
         for row in table(run("score", "e.run", "test.trees", "--per-node")):
             bits.setdefault(int(row["tree"]), []).append(float(row["bits"]))
