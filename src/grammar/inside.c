@@ -151,13 +151,22 @@ static bool next_step(struct steps *steps, struct step *step)
 }
 
 /* below(k) next(i, k): what follows the symbol's state given the parent's. */
-static void follow(const struct step *step, const double *below, const double *next, size_t i,
-                   double *out)
+PHL_INLINED void follow(const struct step *step, const double *below, const double *next, size_t i,
+                        double *restrict out)
 {
     const double *b = below == NULL ? NULL : below + step->below;
     const double *n = next == NULL ? NULL : next + step->next + i * step->next_stride;
-    for (size_t k = 0; k < step->states; k++) {
-        out[k] = (b == NULL ? 1.0 : b[k]) * (n == NULL ? 1.0 : n[k]);
+    size_t states = step->states;
+    if (b != NULL && n != NULL) {
+        for (size_t k = 0; k < states; k++) {
+            out[k] = b[k] * n[k];
+        }
+    } else if (b != NULL || n != NULL) {
+        memcpy(out, b != NULL ? b : n, states * sizeof *out);
+    } else {
+        for (size_t k = 0; k < states; k++) {
+            out[k] = 1.0;
+        }
     }
 }
 
@@ -166,22 +175,44 @@ static const double *value_of(const phl_inside *inside, uint32_t list)
     return list == PHL_NO_LIST ? NULL : inside->value + inside->first[list];
 }
 
-/* out(j) += sum over k of p(j, k) after(k). */
+/* value(i, j) += sum over k of p(i, j, k) after(i, k). */
 PHL_CLONES
-static void add_products(const double *p, const double *after, size_t rows, size_t n, double *out)
+static void add_products(const struct step *step, const double *below, const double *next,
+                         double *restrict after, double *restrict value)
 {
-    size_t whole = n - n % PHL_LANES;
-    for (size_t j = 0; j < rows; j++, p += n) {
-        phl_lanes lanes = {0.0, 0.0, 0.0, 0.0};
-        for (size_t k = 0; k < whole; k += PHL_LANES) {
-            lanes += phl_lanes_at(p + k) * phl_lanes_at(after + k);
+    const double *restrict p = step->p;
+    size_t n = step->states, whole = n - n % PHL_LANES;
+    for (size_t i = 0; i < step->parents; i++) {
+        double *row = value + step->value + i * step->value_stride;
+        if (i == 0 || step->next_stride > 0) {
+            follow(step, below, next, i, after);
         }
-        double sum = phl_lanes_sum(lanes);
-        for (size_t k = whole; k < n; k++) {
-            sum += p[k] * after[k];
+        for (size_t j = 0; j < step->lefts; j++, p += n) {
+            phl_lanes lanes = {0.0, 0.0, 0.0, 0.0};
+            for (size_t k = 0; k < whole; k += PHL_LANES) {
+                lanes += phl_lanes_at(p + k) * phl_lanes_at(after + k);
+            }
+            double sum = phl_lanes_sum(lanes);
+            for (size_t k = whole; k < n; k++) {
+                sum += p[k] * after[k];
+            }
+            row[j] += sum;
         }
-        out[j] += sum;
     }
+}
+
+/* Divides by the largest number, and returns it. */
+PHL_CLONES
+static double normalise(double *value, size_t n)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        most = value[i] > most ? value[i] : most;
+    }
+    for (size_t i = 0; most > 0.0 && i < n; i++) {
+        value[i] /= most;
+    }
+    return most;
 }
 
 static void run_list(phl_inside *inside, size_t number)
@@ -189,29 +220,14 @@ static void run_list(phl_inside *inside, size_t number)
     const phl_list *list = &inside->lists->items[number];
     const double *below = value_of(inside, list->below), *next = value_of(inside, list->next);
     size_t count = inside->first[number + 1] - inside->first[number];
-    double *value = inside->value + inside->first[number], *after = inside->room, most = 0.0;
+    double *value = inside->value + inside->first[number];
     struct steps steps = begin_steps(inside, number);
     struct step step;
     memset(value, 0, count * sizeof *value);
     while (next_step(&steps, &step)) {
-        const double *p = step.p;
-        for (size_t i = 0; i < step.parents; i++) {
-            double *row = value + step.value + i * step.value_stride;
-            follow(&step, below, next, i, after);
-            if (step.lefts == 1 && step.states == 1) {
-                row[0] += p[0] * after[0];
-            } else {
-                add_products(p, after, step.lefts, step.states, row);
-            }
-            p += step.lefts * step.states;
-        }
+        add_products(&step, below, next, inside->room, value);
     }
-    for (size_t i = 0; i < count; i++) {
-        most = value[i] > most ? value[i] : most;
-    }
-    for (size_t i = 0; most > 0.0 && i < count; i++) {
-        value[i] /= most;
-    }
+    double most = normalise(value, count);
     inside->norm[number] = most;
     inside->log_scale[number] =
         log(most) + (list->below == PHL_NO_LIST ? 0.0 : inside->log_scale[list->below]) +
@@ -230,57 +246,73 @@ double phl_inside_tree(const phl_inside *inside, size_t tree)
     return inside->log_scale[inside->lists->root[tree]];
 }
 
-/* What weight(j) brings to each p(j, k): summed over j, and as counts. */
+/* What a list's expectation brings to the counts of a rule, and to what follows the rule.  room:
+ * two rows of states. */
+struct flows {
+    const double *below, *next;  /* values; NULL: 1 */
+    const double *out;           /* expectation of the list */
+    double *to_below, *to_next;  /* of what follows; NULL: there is none */
+    double *count, *after, *sum; /* of the rule; room */
+    double scale;
+};
+
 PHL_CLONES
-static void add_flows(const double *restrict p, const double *restrict after,
-                      const double *restrict weight, double scale, size_t rows, size_t n,
-                      double *restrict sum, double *restrict count)
+static void add_flows(const struct step *step, const struct flows *flows)
 {
-    for (size_t j = 0; j < rows; j++, p += n, count += n) {
-        double scaled = weight[j] * scale;
+    const double *restrict p = step->p;
+    double *restrict count = flows->count, *restrict after = flows->after;
+    double *restrict sum = flows->sum;
+    size_t n = step->states;
+    for (size_t i = 0; i < step->parents; i++) {
+        const double *weight = flows->out + step->value + i * step->value_stride;
+        if (i == 0 || step->next_stride > 0) {
+            follow(step, flows->below, flows->next, i, after);
+        }
         for (size_t k = 0; k < n; k++) {
-            double flow = scaled * p[k];
-            sum[k] += flow;
-            count[k] += flow * after[k];
+            sum[k] = 0.0;
+        }
+        for (size_t j = 0; j < step->lefts; j++, p += n, count += n) {
+            double scaled = weight[j] * flows->scale;
+            for (size_t k = 0; k < n; k++) {
+                double flow = scaled * p[k];
+                sum[k] += flow;
+                count[k] += flow * after[k];
+            }
+        }
+        size_t at = step->next + i * step->next_stride;
+        if (flows->to_below != NULL) {
+            double *restrict to = flows->to_below + step->below;
+            for (size_t k = 0; k < n; k++) {
+                to[k] += sum[k] * (flows->next == NULL ? 1.0 : flows->next[at + k]);
+            }
+        }
+        if (flows->to_next != NULL) {
+            double *restrict to = flows->to_next + at;
+            for (size_t k = 0; k < n; k++) {
+                to[k] += sum[k] * (flows->below == NULL ? 1.0 : flows->below[step->below + k]);
+            }
         }
     }
 }
 
 /* The expectation of a list, that of its parts, and counts. */
-static void count_list(const phl_inside *inside, size_t number, double *outside, double *room,
-                       double *n)
+static void count_list(const phl_inside *inside, size_t number, double *outside, double *n)
 {
     const phl_list *list = &inside->lists->items[number];
-    const double *below = value_of(inside, list->below), *next = value_of(inside, list->next);
-    const double *out = outside + inside->first[number];
-    double *to_below = list->below == PHL_NO_LIST ? NULL : outside + inside->first[list->below];
-    double *to_next = list->next == PHL_NO_LIST ? NULL : outside + inside->first[list->next];
-    double *after = room, *sum = room + inside->most, scale = 1.0 / inside->norm[number];
+    struct flows flows = {
+        .below = value_of(inside, list->below),
+        .next = value_of(inside, list->next),
+        .out = outside + inside->first[number],
+        .to_below = list->below == PHL_NO_LIST ? NULL : outside + inside->first[list->below],
+        .to_next = list->next == PHL_NO_LIST ? NULL : outside + inside->first[list->next],
+        .after = inside->room,
+        .sum = inside->room + inside->most,
+        .scale = 1.0 / inside->norm[number]};
     struct steps steps = begin_steps(inside, number);
     struct step step;
     while (next_step(&steps, &step)) {
-        const double *p = step.p;
-        double *count = n + inside->table->blocks.first[step.rule];
-        for (size_t i = 0; i < step.parents; i++) {
-            const double *row = out + step.value + i * step.value_stride;
-            follow(&step, below, next, i, after);
-            memset(sum, 0, step.states * sizeof *sum);
-            if (step.lefts == 1 && step.states == 1) {
-                sum[0] = row[0] * scale * p[0];
-                count[0] += sum[0] * after[0];
-            } else {
-                add_flows(p, after, row, scale, step.lefts, step.states, sum, count);
-            }
-            p += step.lefts * step.states;
-            count += step.lefts * step.states;
-            size_t at = step.next + i * step.next_stride;
-            for (size_t k = 0; to_below != NULL && k < step.states; k++) {
-                to_below[step.below + k] += sum[k] * (next == NULL ? 1.0 : next[at + k]);
-            }
-            for (size_t k = 0; to_next != NULL && k < step.states; k++) {
-                to_next[at + k] += sum[k] * (below == NULL ? 1.0 : below[step.below + k]);
-            }
-        }
+        flows.count = n + inside->table->blocks.first[step.rule];
+        add_flows(&step, &flows);
     }
 }
 
@@ -312,7 +344,7 @@ phl_status phl_inside_count(phl_inside *inside, const double *root_weight, doubl
         if (list->next != PHL_NO_LIST) {
             reached[list->next] = 1;
         }
-        count_list(inside, i, inside->outside, inside->room, n);
+        count_list(inside, i, inside->outside, n);
     }
     phl_free(reached);
     return PHL_OK;
