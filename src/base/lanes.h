@@ -76,4 +76,15 @@ PHL_INLINED void phl_lanes_set_first(double *to, const phl_lanes *lanes, size_t 
 
 #define phl_lanes_sum(lanes) (((lanes)[0] + (lanes)[1]) + ((lanes)[2] + (lanes)[3]))
 
+/* The sums of four, each as phl_lanes_sum has it. */
+PHL_INLINED void phl_lanes_sums(const phl_lanes four[PHL_LANES], phl_lanes *sums)
+{
+    phl_lanes first = __builtin_shufflevector(four[0], four[1], 0, 4, 2, 6) +
+                      __builtin_shufflevector(four[0], four[1], 1, 5, 3, 7);
+    phl_lanes second = __builtin_shufflevector(four[2], four[3], 0, 4, 2, 6) +
+                       __builtin_shufflevector(four[2], four[3], 1, 5, 3, 7);
+    *sums = __builtin_shufflevector(first, second, 0, 1, 4, 5) +
+            __builtin_shufflevector(first, second, 2, 3, 6, 7);
+}
+
 #endif

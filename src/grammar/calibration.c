@@ -73,19 +73,27 @@ double phl_calibration_posterior(const phl_calibration_data *data, double temper
     return total > 0.0 ? sum / total : 0.0;
 }
 
+/* The mean log posterior is concave in 1/T, so it has one top: coarse steps find where, fine ones
+ * around it find it. */
 double phl_calibration_fit(const phl_calibration_data *data, double *best)
 {
-    double found = 1.0;
+    enum { FIRST = -16, LAST = 96, COARSE = 8 }; /* 0.5 to 64, in steps of 4 % */
+    int found = 0;
     *best = phl_calibration_posterior(data, 1.0);
-    for (int i = -16; i <= 96; i++) { /* 0.5 to 64, in steps of 4 % */
-        double temperature = exp2((double)i / 16.0);
-        double value = phl_calibration_posterior(data, temperature);
-        if (value > *best) {
-            *best = value;
-            found = temperature;
+    for (int step = COARSE, from = FIRST, to = LAST;; step = 1) {
+        for (int i = from; i <= to; i += step) {
+            double value = phl_calibration_posterior(data, exp2((double)i / 16.0));
+            if (value > *best) {
+                *best = value;
+                found = i;
+            }
         }
+        if (step == 1) {
+            return exp2((double)found / 16.0);
+        }
+        from = found - COARSE < FIRST ? FIRST : found - COARSE + 1;
+        to = found + COARSE > LAST ? LAST : found + COARSE - 1;
     }
-    return found;
 }
 
 /* e^(z - log sum e^z) of K numbers, in place. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/lanes.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "forest/forest_cut.h"
@@ -92,7 +93,7 @@ static phl_status fill_block(const struct work *work, size_t part, struct block 
     }
     size_t cells = block->table->blocks.first[block->lists->rules.rules.n];
     block->weight = phl_alloc_zero(block->lists->n, sizeof *block->weight, error);
-    block->n = phl_alloc_zero(work->count ? cells : 0, sizeof *block->n, error);
+    block->n = phl_alloc_zero(work->count ? cells + PHL_LANES : 0, sizeof *block->n, error);
     if (block->weight == NULL || block->n == NULL) {
         return PHL_ERR_MEMORY;
     }

@@ -303,6 +303,7 @@ struct candidate {
     phl_grammar *grammar;
     double *score; /* [classes][held] log p */
     double figure; /* by the trees held out */
+    bool stale;    /* score is of a smoothing that was tried and left */
 };
 
 static void free_candidate(const struct learner *l, struct candidate *candidate)
@@ -469,30 +470,45 @@ static phl_status judge(const struct learner *l, const struct candidate *candida
     return status;
 }
 
-static const double label_strengths[] = {0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0};
-static const double state_strengths[] = {1.0, 5.0, 20.0, 80.0};
-static const double annotation_strengths[] = {0.5, 1.0, 5.0, 20.0};
+static const double label_strengths[] = {0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0};
+static const double state_strengths[] = {0.01, 0.05, 0.2, 1.0, 5.0, 20.0, 80.0, 320.0};
+static const double annotation_strengths[] = {0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 80.0};
 static const double shares[] = {0.0, 0.4, 0.8, 0.95};
 
-/* Set one number of the smoothing to the value of a list that is best on the trees held out. */
+/* Judges a candidate with another value of one number of its smoothing: is it better? */
+static phl_status try_value(const struct learner *l, struct candidate *candidate, double *number,
+                            double value, bool *better, phl_error *error)
+{
+    double found = 0.0, before = *number;
+    *number = value;
+    phl_status status = phl_grammar_renew(candidate->grammar, error);
+    if (status == PHL_OK) {
+        status = judge(l, candidate, &found, error);
+    }
+    *better = status == PHL_OK && found > candidate->figure;
+    candidate->figure = *better ? found : candidate->figure;
+    candidate->stale = !*better;
+    *number = *better ? value : before;
+    return status;
+}
+
+/* Move one number of the smoothing along a list, which has it, as long as the trees held out gain:
+ * upward, or else downward. */
 static phl_status choose(const struct learner *l, struct candidate *candidate, double *number,
                          const double *values, size_t n, phl_error *error)
 {
-    double best = *number;
+    size_t at = 0;
     phl_status status = PHL_OK;
-    for (size_t i = 0; status == PHL_OK && i < n; i++) {
-        double found = 0.0;
-        *number = values[i];
-        status = phl_grammar_renew(candidate->grammar, error);
-        if (status == PHL_OK) {
-            status = judge(l, candidate, &found, error);
-        }
-        if (status == PHL_OK && found > candidate->figure) {
-            candidate->figure = found;
-            best = values[i];
-        }
+    while (at + 1 < n && values[at] < *number) {
+        at++;
     }
-    *number = best;
+    size_t from = at;
+    for (bool better = true; status == PHL_OK && better && at + 1 < n; at += better) {
+        status = try_value(l, candidate, number, values[at + 1], &better, error);
+    }
+    for (bool better = at == from; status == PHL_OK && better && at > 0; at -= better) {
+        status = try_value(l, candidate, number, values[at - 1], &better, error);
+    }
     return status == PHL_OK ? phl_grammar_renew(candidate->grammar, error) : status;
 }
 
@@ -523,7 +539,8 @@ static phl_status choose_smoothing(const struct learner *l, struct candidate *ca
                 choose(l, candidate, choices[i].number, choices[i].values, choices[i].n, error);
         }
     }
-    return status == PHL_OK ? judge(l, candidate, &candidate->figure, error) : status;
+    return status == PHL_OK && candidate->stale ? judge(l, candidate, &candidate->figure, error)
+                                                : status;
 }
 
 /* ---------------------------------------------------------------------------------------------

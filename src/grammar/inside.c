@@ -42,7 +42,7 @@ static phl_status prepare(phl_inside *inside, phl_error *error)
     }
     inside->first[lists->n] = at;
     inside->value = phl_alloc(at, sizeof *inside->value, error);
-    inside->room = phl_alloc(2 * (size_t)inside->most, sizeof *inside->room, error);
+    inside->room = phl_alloc(2 * phl_whole_lanes(inside->most), sizeof *inside->room, error);
     return inside->value == NULL || inside->room == NULL ? PHL_ERR_MEMORY : PHL_OK;
 }
 
@@ -150,23 +150,19 @@ static bool next_step(struct steps *steps, struct step *step)
     return true;
 }
 
-/* below(k) next(i, k): what follows the symbol's state given the parent's. */
+/* below(k) next(i, k): what follows the symbol's state given the parent's; behind it 0 up to whole
+ * lanes. */
 PHL_INLINED void follow(const struct step *step, const double *below, const double *next, size_t i,
                         double *restrict out)
 {
     const double *b = below == NULL ? NULL : below + step->below;
     const double *n = next == NULL ? NULL : next + step->next + i * step->next_stride;
-    size_t states = step->states;
-    if (b != NULL && n != NULL) {
-        for (size_t k = 0; k < states; k++) {
-            out[k] = b[k] * n[k];
-        }
-    } else if (b != NULL || n != NULL) {
-        memcpy(out, b != NULL ? b : n, states * sizeof *out);
-    } else {
-        for (size_t k = 0; k < states; k++) {
-            out[k] = 1.0;
-        }
+    size_t states = step->states, whole = phl_whole_lanes(states);
+    for (size_t k = 0; k < states; k++) {
+        out[k] = (b == NULL ? 1.0 : b[k]) * (n == NULL ? 1.0 : n[k]);
+    }
+    for (size_t k = states; k < whole; k++) {
+        out[k] = 0.0;
     }
 }
 
@@ -175,29 +171,48 @@ static const double *value_of(const phl_inside *inside, uint32_t list)
     return list == PHL_NO_LIST ? NULL : inside->value + inside->first[list];
 }
 
+/* p(k) after(k), as lanes: what is behind a row of p, but not of the table, is multiplied by 0. */
+PHL_INLINED void multiply(size_t parts, const double *p, const double *after, phl_lanes *out)
+{
+    *out = phl_lanes_at(p) * phl_lanes_at(after);
+    for (size_t part = 1; part < parts; part++) {
+        *out += phl_lanes_at(p + part * PHL_LANES) * phl_lanes_at(after + part * PHL_LANES);
+    }
+}
+
+/* row(j) += sum over k of p(j, k) after(k). */
+PHL_INLINED void add_rows(size_t parts, const double *restrict p, const double *restrict after,
+                          size_t rows, size_t n, double *restrict row)
+{
+    size_t j = 0;
+    for (; j + PHL_LANES <= rows; j += PHL_LANES, p += PHL_LANES * n) {
+        phl_lanes four[PHL_LANES], sums;
+        for (size_t i = 0; i < PHL_LANES; i++) {
+            multiply(parts, p + i * n, after, &four[i]);
+        }
+        phl_lanes_sums(four, &sums);
+        phl_lanes_set(row + j, phl_lanes_at(row + j) + sums);
+    }
+    for (; j < rows; j++, p += n) {
+        phl_lanes lanes;
+        multiply(parts, p, after, &lanes);
+        row[j] += phl_lanes_sum(lanes);
+    }
+}
+
 /* value(i, j) += sum over k of p(i, j, k) after(i, k). */
 PHL_CLONES
 static void add_products(const struct step *step, const double *below, const double *next,
-                         double *restrict after, double *restrict value)
+                         double *after, double *value)
 {
-    const double *restrict p = step->p;
-    size_t n = step->states, whole = n - n % PHL_LANES;
+    size_t n = step->states, rows = step->lefts;
     for (size_t i = 0; i < step->parents; i++) {
+        const double *p = step->p + i * rows * n;
         double *row = value + step->value + i * step->value_stride;
         if (i == 0 || step->next_stride > 0) {
             follow(step, below, next, i, after);
         }
-        for (size_t j = 0; j < step->lefts; j++, p += n) {
-            phl_lanes lanes = {0.0, 0.0, 0.0, 0.0};
-            for (size_t k = 0; k < whole; k += PHL_LANES) {
-                lanes += phl_lanes_at(p + k) * phl_lanes_at(after + k);
-            }
-            double sum = phl_lanes_sum(lanes);
-            for (size_t k = whole; k < n; k++) {
-                sum += p[k] * after[k];
-            }
-            row[j] += sum;
-        }
+        PHL_BY_PARTS(n, add_rows, p, after, rows, n, row);
     }
 }
 
@@ -247,7 +262,7 @@ double phl_inside_tree(const phl_inside *inside, size_t tree)
 }
 
 /* What a list's expectation brings to the counts of a rule, and to what follows the rule.  room:
- * two rows of states. */
+ * two rows of states, whole lanes each. */
 struct flows {
     const double *below, *next;  /* values; NULL: 1 */
     const double *out;           /* expectation of the list */
@@ -256,29 +271,47 @@ struct flows {
     double scale;
 };
 
+/* weight(j) p(j, k): summed over j, and times after(k) as counts.  Behind a row 0 is added. */
+PHL_INLINED void flow_rows(size_t parts, const double *restrict p, const double *restrict after,
+                           const double *restrict weight, double scale, size_t rows, size_t n,
+                           double *restrict sum, double *restrict count)
+{
+    enum { MOST = 4 }; /* parts that are kept in registers */
+    phl_lanes kept[MOST] = {{0.0}, {0.0}, {0.0}, {0.0}};
+    for (size_t part = MOST; part < parts; part++) {
+        phl_lanes_set(sum + part * PHL_LANES, kept[0]);
+    }
+    for (size_t j = 0; j < rows; j++, p += n, count += n) {
+        double scaled = weight[j] * scale;
+        for (size_t part = 0; part < parts; part++) {
+            size_t at = part * PHL_LANES;
+            phl_lanes flow = scaled * phl_lanes_at(p + at);
+            if (part < MOST) {
+                kept[part] += flow;
+            } else {
+                phl_lanes_set(sum + at, phl_lanes_at(sum + at) + flow);
+            }
+            phl_lanes_set(count + at, phl_lanes_at(count + at) + flow * phl_lanes_at(after + at));
+        }
+    }
+    for (size_t part = 0; part < parts && part < MOST; part++) {
+        phl_lanes_set(sum + part * PHL_LANES, kept[part]);
+    }
+}
+
 PHL_CLONES
 static void add_flows(const struct step *step, const struct flows *flows)
 {
-    const double *restrict p = step->p;
-    double *restrict count = flows->count, *restrict after = flows->after;
-    double *restrict sum = flows->sum;
-    size_t n = step->states;
+    double *after = flows->after, *sum = flows->sum;
+    size_t n = step->states, rows = step->lefts;
     for (size_t i = 0; i < step->parents; i++) {
+        const double *p = step->p + i * rows * n;
+        double *count = flows->count + i * rows * n;
         const double *weight = flows->out + step->value + i * step->value_stride;
         if (i == 0 || step->next_stride > 0) {
             follow(step, flows->below, flows->next, i, after);
         }
-        for (size_t k = 0; k < n; k++) {
-            sum[k] = 0.0;
-        }
-        for (size_t j = 0; j < step->lefts; j++, p += n, count += n) {
-            double scaled = weight[j] * flows->scale;
-            for (size_t k = 0; k < n; k++) {
-                double flow = scaled * p[k];
-                sum[k] += flow;
-                count[k] += flow * after[k];
-            }
-        }
+        PHL_BY_PARTS(n, flow_rows, p, after, weight, flows->scale, rows, n, sum, count);
         size_t at = step->next + i * step->next_stride;
         if (flows->to_below != NULL) {
             double *restrict to = flows->to_below + step->below;
@@ -306,7 +339,7 @@ static void count_list(const phl_inside *inside, size_t number, double *outside,
         .to_below = list->below == PHL_NO_LIST ? NULL : outside + inside->first[list->below],
         .to_next = list->next == PHL_NO_LIST ? NULL : outside + inside->first[list->next],
         .after = inside->room,
-        .sum = inside->room + inside->most,
+        .sum = inside->room + phl_whole_lanes(inside->most),
         .scale = 1.0 / inside->norm[number]};
     struct steps steps = begin_steps(inside, number);
     struct step step;

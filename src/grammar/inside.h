@@ -37,7 +37,7 @@ double phl_inside_tree(const phl_inside *inside, size_t tree);
 size_t phl_inside_states(const phl_inside *inside, uint32_t symbol);
 
 /* Expected counts of all rules, given weights of roots [lists], are added to n (as the blocks of
- * the table lie). */
+ * the table lie, with room for PHL_LANES behind them). */
 phl_status phl_inside_count(phl_inside *inside, const double *root_weight, double *n,
                             phl_error *error);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/lanes.h"
 #include "base/memory.h"
 
 phl_status phl_rule_counts_place(const phl_rules *rules, const uint32_t *sizes, phl_blocks *blocks,
@@ -107,7 +108,8 @@ phl_status phl_rule_counts_create(const phl_rules *rules, const uint32_t *sizes,
     made->rules = rules;
     made->sizes = sizes;
     phl_status status = phl_rule_counts_place(rules, sizes, &made->blocks, error);
-    if (status == PHL_OK && !make(&made->n, made->blocks.first[rules->rules.n], error)) {
+    if (status == PHL_OK &&
+        !make(&made->n, made->blocks.first[rules->rules.n] + PHL_LANES, error)) {
         status = PHL_ERR_MEMORY;
     }
     if (status == PHL_OK) {

@@ -22,7 +22,7 @@ typedef struct phl_rule_counts {
     const phl_rules *rules; /* borrowed, as are the sizes */
     const uint32_t *sizes;
     phl_blocks blocks;
-    double *n;     /* of blocks */
+    double *n;     /* of blocks, and room for PHL_LANES behind them */
     double unseen; /* what the unseen symbol counts beside that, whatever the context */
 
     /* Sums, once phl_rule_counts_sum was called.  Names: which symbols enter with their annotation,

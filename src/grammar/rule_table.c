@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/lanes.h"
 #include "base/memory.h"
 
 phl_status phl_rule_table_create(const phl_rules *rules, const uint32_t *sizes,
@@ -16,7 +17,8 @@ phl_status phl_rule_table_create(const phl_rules *rules, const uint32_t *sizes,
     made->sizes = sizes;
     phl_status status = phl_rule_counts_place(rules, sizes, &made->blocks, error);
     if (status == PHL_OK) {
-        made->p = phl_alloc_zero(made->blocks.first[rules->rules.n], sizeof *made->p, error);
+        made->p =
+            phl_alloc_zero(made->blocks.first[rules->rules.n] + PHL_LANES, sizeof *made->p, error);
         status = made->p == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     if (status != PHL_OK) {

@@ -21,7 +21,7 @@ typedef struct phl_rule_table {
     const phl_rules *rules; /* borrowed, as are the sizes */
     const uint32_t *sizes;
     phl_blocks blocks;
-    double *p; /* of blocks, as the counts have them */
+    double *p; /* of blocks, as the counts have them; PHL_LANES behind them */
 } phl_rule_table;
 
 /* Of these rules, zero.  The sizes are those of the counts it will be filled from. */

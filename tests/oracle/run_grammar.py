@@ -273,12 +273,16 @@ def check_posterior(case):
     with open(f"{case.folder}/test.trees", "w", encoding="utf-8") as out:
         out.writelines(grammar.write(tree) + "\n" for tree in trees)
     text = case.run("classify", "x.run", "test.trees", "--no-class", "--json", "--class-prior", "empirical")
-    temperature = float(subprocess.run(
-        ["sqlite3", f"{case.folder}/x.run", "SELECT value FROM meta WHERE key = 'temperature'"],
-        check=True, capture_output=True, text=True).stdout)
+
+    def fact(key):
+        return subprocess.run(["sqlite3", f"{case.folder}/x.run", f"SELECT value FROM meta WHERE key = '{key}'"],
+                              check=True, capture_output=True, text=True).stdout.strip()
+
+    temperature, form = float(fact("temperature")), fact("form")
+    starts = [s for s in case.starts if form == "all" or s.pair == (form == "pair")]
     rows, worst = json.loads(text), 0.0
     for tree, row in zip(trees, rows):
-        logits = [math.log(c["trees"]) + sum(math.log(s.tree(k, tree)) for s in case.starts) / 2 / temperature
+        logits = [math.log(c["trees"]) + sum(math.log(s.tree(k, tree)) for s in starts) / len(starts) / temperature
                   for k, c in enumerate(case.json["classes"])]
         most = max(logits)
         total = math.fsum(math.exp(x - most) for x in logits)
