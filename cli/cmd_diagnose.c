@@ -23,7 +23,7 @@ static int diagnose(const cli_arguments *parsed, const phl_run *run)
         return usage_report(parsed->command, &error);
     }
     if (arguments_flag(parsed, "json")) {
-        diagnose_json(&diagnosis);
+        diagnose_json(&diagnosis, run);
     } else {
         char text[80];
         terminal_fact("run", parsed->operands[0]);
@@ -96,6 +96,12 @@ const cli_command command_diagnose = {
                    "For EM, the final objectives of the restarts are compared.  Trouble "
                    "is an objective that is not finite or that fell; reaching the limit "
                    "of --iterations and having a single restart are only noted.\n\n"
+                   "For a grammar, the starts are compared on the trees held out in training: "
+                   "what the last split gained, and, with classes, whether both halves of the "
+                   "starts, averaged, give a tree the same class.  Trouble is a class where "
+                   "the probabilities of the two halves differ by more than 0.14 (the mean total "
+                   "variation distance, over 10 trees or more), so that those of all starts "
+                   "would differ by more than 0.1 with another seed.\n\n"
                    "A linear head is judged by its cross-validation: trouble is a log-loss or "
                    "accuracy of the trees left out that is no better than to say the shares of "
                    "the classes, probabilities that are far from the shares of right answers "

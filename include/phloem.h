@@ -1630,6 +1630,10 @@ typedef struct phl_chain_diagnosis {
     bool climbing; /* it rose: the middle half of the last quarter lies above that of the first */
     uint32_t n_slots;        /* active slots in most of the chain's kept draws, */
     uint32_t *slots, *sizes; /* [n_slots] ascending, and their k */
+
+    /* Grammars */
+    uint32_t splits; /* that were kept */
+    double gain; /* of the last of them on the trees held out, nats a tree; NaN: there is none */
 } phl_chain_diagnosis;
 
 typedef struct phl_move_diagnosis {
@@ -1673,6 +1677,14 @@ typedef struct phl_class_diagnosis {
     bool slots_agree;       /* the overlap between chains is at least 0.8 of that within */
     double slots_at_limit;  /* share of the draws with as many active slots as `slots_max` of the
                                training allows, where more could be; NaN: unknown */
+
+    /* Grammars with several classes and starts: the first half of the starts that classify against
+     * the second, each averaged, on the trees held out that all of them together give to the class.
+     */
+    size_t answers;       /* such trees */
+    double answers_same;  /* share of them to which both halves give the class; NaN: none */
+    double answers_shift; /* mean total variation distance between the class posteriors of the
+                             halves; NaN: none */
 } phl_class_diagnosis;
 
 /* Of the linear head, by its cross-validation. */

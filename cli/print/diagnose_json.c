@@ -4,7 +4,8 @@
 #include "print/diagnoses.h"
 #include "print/terminal.h"
 
-static void json_chain(json_writer *json, const phl_chain_diagnosis *chain, bool gibbs)
+static void json_chain(json_writer *json, const phl_chain_diagnosis *chain, bool gibbs,
+                       bool grammar)
 {
     static const char *const keys[PHL_QUANTITIES] = {"log_joint", "log_likelihood", "active",
                                                      "sum_size"};
@@ -41,6 +42,9 @@ static void json_chain(json_writer *json, const phl_chain_diagnosis *chain, bool
             json_out_close(json, '}');
         }
         json_out_close(json, ']');
+    } else if (grammar) {
+        json_out_count(json, "splits", chain->splits);
+        json_out_number(json, "gain", chain->gain);
     }
     json_out_close(json, '}');
 }
@@ -124,7 +128,8 @@ static void json_head(json_writer *json, const phl_head_diagnosis *head)
     json_out_close(json, '}');
 }
 
-static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, bool gibbs)
+static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, bool gibbs,
+                       bool grammar)
 {
     json_out_open(json, '{', false);
     json_out_text(json, "class", diagnosis->class_name);
@@ -136,26 +141,32 @@ static void json_class(json_writer *json, const phl_class_diagnosis *diagnosis, 
     } else {
         json_out_number(json, "spread", diagnosis->spread);
     }
+    if (grammar) {
+        json_out_count(json, "answers", diagnosis->answers);
+        json_out_number(json, "answers_same", diagnosis->answers_same);
+        json_out_number(json, "answers_shift", diagnosis->answers_shift);
+    }
     json_out_key(json, gibbs ? "chains" : "restarts");
     json_out_open(json, '[', false);
     for (size_t c = 0; c < diagnosis->n_chains; c++) {
-        json_chain(json, &diagnosis->chains[c], gibbs);
+        json_chain(json, &diagnosis->chains[c], gibbs, grammar);
     }
     json_out_close(json, ']');
     json_findings(json, diagnosis->findings, diagnosis->n_findings);
     json_out_close(json, '}');
 }
 
-void diagnose_json_write(json_writer *json, const phl_diagnosis *diagnosis)
+void diagnose_json_write(json_writer *json, const phl_diagnosis *diagnosis, const phl_run *run)
 {
     bool gibbs = diagnosis->learner == PHL_LEARNER_GIBBS;
+    bool grammar = phl_run_kind(run) == PHL_GRAMMAR;
     json_out_open(json, '{', false);
     json_out_text(json, "learner", gibbs ? "gibbs" : "em");
     json_out_truth(json, "trouble", diagnosis->trouble);
     json_summary(json, diagnosis->summary);
     json_out_array(json, "classes", false);
     for (size_t i = 0; i < diagnosis->n_classes; i++) {
-        json_class(json, &diagnosis->classes[i], gibbs);
+        json_class(json, &diagnosis->classes[i], gibbs, grammar);
     }
     json_out_close(json, ']');
     if (diagnosis->head.there) {
@@ -164,9 +175,9 @@ void diagnose_json_write(json_writer *json, const phl_diagnosis *diagnosis)
     json_out_close(json, '}');
 }
 
-void diagnose_json(const phl_diagnosis *diagnosis)
+void diagnose_json(const phl_diagnosis *diagnosis, const phl_run *run)
 {
     json_writer json;
     json_out_begin(&json, stdout);
-    diagnose_json_write(&json, diagnosis);
+    diagnose_json_write(&json, diagnosis, run);
 }

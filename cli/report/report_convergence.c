@@ -201,7 +201,7 @@ phl_status report_convergence_write(report *r, size_t run, phl_error *error)
     bool gibbs = of->diagnosis.learner == PHL_LEARNER_GIBBS;
     json_out_object(json, "convergence", false);
     json_out_key(json, "diagnosis");
-    diagnose_json_write(json, &of->diagnosis);
+    diagnose_json_write(json, &of->diagnosis, of->run);
     json_out_array(json, "classes", false);
     for (size_t i = 0; i < of->diagnosis.n_classes; i++) {
         put_class(json, of->run, i, &of->diagnosis.classes[i], gibbs);

@@ -470,10 +470,21 @@ static phl_status judge(const struct learner *l, const struct candidate *candida
     return status;
 }
 
-static const double label_strengths[] = {0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0};
-static const double state_strengths[] = {0.01, 0.05, 0.2, 1.0, 5.0, 20.0, 80.0, 320.0};
-static const double annotation_strengths[] = {0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 80.0};
-static const double shares[] = {0.0, 0.4, 0.8, 0.95};
+/* Values that a number of the smoothing may have.  Those from `first` to `last` are all tried;
+ * beyond them only as long as the trees held out gain. */
+struct choices {
+    const double *values;
+    size_t n, first, last;
+};
+
+static const double label_values[] = {0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0};
+static const double state_values[] = {0.01, 0.05, 0.2, 1.0, 5.0, 20.0, 80.0, 320.0};
+static const double annotation_values[] = {0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 80.0};
+static const double share_values[] = {0.0, 0.4, 0.8, 0.95};
+static const struct choices label_choices = {label_values, 10, 2, 9};
+static const struct choices state_choices = {state_values, 8, 3, 6};
+static const struct choices annotation_choices = {annotation_values, 8, 3, 6};
+static const struct choices share_choices = {share_values, 4, 0, 3};
 
 /* Judges a candidate with another value of one number of its smoothing: is it better? */
 static phl_status try_value(const struct learner *l, struct candidate *candidate, double *number,
@@ -492,27 +503,29 @@ static phl_status try_value(const struct learner *l, struct candidate *candidate
     return status;
 }
 
-/* Move one number of the smoothing along a list, which has it, as long as the trees held out gain:
- * upward, or else downward. */
+/* Set one number of the smoothing to the value that is best on the trees held out. */
 static phl_status choose(const struct learner *l, struct candidate *candidate, double *number,
-                         const double *values, size_t n, phl_error *error)
+                         const struct choices *choices, phl_error *error)
 {
-    size_t at = 0;
+    const double *values = choices->values;
+    double before = *number;
+    bool better = true;
     phl_status status = PHL_OK;
-    while (at + 1 < n && values[at] < *number) {
-        at++;
+    for (size_t i = choices->first; status == PHL_OK && i <= choices->last; i++) {
+        if (values[i] != before) {
+            status = try_value(l, candidate, number, values[i], &better, error);
+        }
     }
-    size_t from = at;
-    for (bool better = true; status == PHL_OK && better && at + 1 < n; at += better) {
-        status = try_value(l, candidate, number, values[at + 1], &better, error);
+    better = *number == values[choices->first];
+    for (size_t i = choices->first; status == PHL_OK && better && i-- > 0;) {
+        status = try_value(l, candidate, number, values[i], &better, error);
     }
-    for (bool better = at == from; status == PHL_OK && better && at > 0; at -= better) {
-        status = try_value(l, candidate, number, values[at - 1], &better, error);
+    better = *number == values[choices->last];
+    for (size_t i = choices->last + 1; status == PHL_OK && better && i < choices->n; i++) {
+        status = try_value(l, candidate, number, values[i], &better, error);
     }
     return status == PHL_OK ? phl_grammar_renew(candidate->grammar, error) : status;
 }
-
-#define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* How a candidate is smoothed: chosen with one annotation a label and with two; how much is shared,
  * with more, too. */
@@ -524,19 +537,18 @@ static phl_status choose_smoothing(const struct learner *l, struct candidate *ca
     const struct {
         bool now;
         double *number;
-        const double *values;
-        size_t n;
-    } choices[] = {
-        {stage == 0, &smoothing->label, label_strengths, COUNT(label_strengths)},
-        {stage == 1, &smoothing->state, state_strengths, COUNT(state_strengths)},
-        {stage == 1, &smoothing->annotation, annotation_strengths, COUNT(annotation_strengths)},
-        {l->data->n_classes > 1, &smoothing->share, shares, COUNT(shares)},
+        const struct choices *choices;
+    } numbers[] = {
+        {stage == 0, &smoothing->label, &label_choices},
+        {stage == 1, &smoothing->state, &state_choices},
+        {stage == 1, &smoothing->annotation, &annotation_choices},
+        {l->data->n_classes > 1, &smoothing->share, &share_choices},
     };
     phl_status status = judge(l, candidate, &candidate->figure, error);
-    for (size_t i = 0; status == PHL_OK && l->n_held > 0 && i < COUNT(choices); i++) {
-        if (choices[i].now) {
-            status =
-                choose(l, candidate, choices[i].number, choices[i].values, choices[i].n, error);
+    for (size_t i = 0; status == PHL_OK && l->n_held > 0 && i < sizeof numbers / sizeof *numbers;
+         i++) {
+        if (numbers[i].now) {
+            status = choose(l, candidate, numbers[i].number, numbers[i].choices, error);
         }
     }
     return status == PHL_OK && candidate->stale ? judge(l, candidate, &candidate->figure, error)

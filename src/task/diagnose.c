@@ -82,6 +82,9 @@ static phl_status diagnose_class(const phl_model *model, const phl_plan *plan, b
         status = phl_diagnose_slots(model, plan, made, error);
     }
     if (status == PHL_OK) {
+        status = phl_diagnose_starts(model, made, error);
+    }
+    if (status == PHL_OK) {
         status = plan->gibbs ? phl_findings_gibbs(model, plan, allow_few, made, error)
                  : model->run->kind == PHL_GRAMMAR ? phl_findings_grammar(model, made, error)
                                                    : phl_findings_em(model, rows, made, error);

@@ -46,7 +46,7 @@ static phl_status list_chains(const phl_plan *plan, phl_rows_of_class rows,
         for (size_t q = 0; q < PHL_QUANTITIES; q++) {
             chain->mean[q] = chain->sd[q] = (double)NAN;
         }
-        chain->drift = (double)NAN;
+        chain->drift = chain->gain = (double)NAN;
     }
     return PHL_OK;
 }

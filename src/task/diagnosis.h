@@ -1,5 +1,5 @@
 /* diagnosis.h - what the parts of a diagnosis share: diagnose.c, diagnose_chains.c,
- * diagnose_slots.c, findings.c. */
+ * diagnose_slots.c, diagnose_starts.c, findings.c. */
 #ifndef PHL_TASK_DIAGNOSIS_H
 #define PHL_TASK_DIAGNOSIS_H
 
@@ -16,6 +16,10 @@
 #define PHL_SHIFT_MOST 0.1
 #define PHL_NATS_MOST (2.0 * PHL_SHIFT_MOST * PHL_SHIFT_MOST)
 #define PHL_OVERLAP_LEAST 0.8 /* between chains, of that within */
+/* What halves of a grammar's starts may differ by on the class of a tree, on so many trees at
+ * least: the mean of all starts varies less than that of a half, by the square root of two. */
+#define PHL_HALVES_MOST (1.4142135623730951 * PHL_SHIFT_MOST)
+#define PHL_ANSWERS_LEAST 10
 
 /* How a run was made, as far as a diagnosis needs it. */
 typedef struct phl_plan {
@@ -43,6 +47,12 @@ phl_status phl_diagnose_chains(const phl_model *model, const phl_plan *plan, phl
  * may be. */
 phl_status phl_diagnose_slots(const phl_model *model, const phl_plan *plan,
                               phl_class_diagnosis *made, phl_error *error);
+
+/* ---- diagnose_starts.c: starts of a grammar ---- */
+
+/* What the last split of every start gained, and whether halves of the starts give the same classes
+ * to the trees held out.  Of other models nothing. */
+phl_status phl_diagnose_starts(const phl_model *model, phl_class_diagnosis *made, phl_error *error);
 
 /* ---- findings.c: sentences ---- */
 

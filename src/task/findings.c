@@ -543,22 +543,67 @@ phl_status phl_findings_em(const phl_model *model, phl_rows_of_class rows,
 
 /* ---- grammars ---- */
 
-/* Was the last split a gain on the trees held out? */
-static phl_status judge_split(const phl_draw *draw, phl_class_diagnosis *made, phl_error *error)
+/* Do halves of the starts, averaged, give other classes to the trees held out? */
+static phl_status find_answers(phl_class_diagnosis *made, phl_error *error)
 {
-    const double *numbers = draw->params->grammar->numbers;
-    double gain = numbers[PHL_PART_HELD_OUT] - numbers[PHL_PART_BEFORE];
+    if (made->answers == 0) {
+        return PHL_OK;
+    }
+    bool apart = made->answers_shift > PHL_HALVES_MOST && made->answers >= PHL_ANSWERS_LEAST;
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error,
+        "%s: of %zu trees held out that get this class, %.0f %% get it from both halves of the "
+        "starts, whose probabilities of classes differ by %.2f on average",
+        apart ? "starts disagree on the class of a tree" : "starts agree on the class of a tree",
+        made->answers, 100.0 * made->answers_same, made->answers_shift);
+    return add_finding(
+        made, apart, &text, status,
+        apart ? "train with " PHL_OPTION_TO(
+                    "train.restarts", "8") ": the mean of more starts depends less on the seed"
+              : NULL,
+        error);
+}
+
+/* Was the last split a gain on the trees held out? */
+static phl_status judge_split(const phl_chain_diagnosis *chain, phl_class_diagnosis *made,
+                              phl_error *error)
+{
     phl_text text = {0};
     phl_status status =
-        numbers[PHL_PART_STAGE] == 0.0
+        chain->splits == 0
             ? phl_text_append_format(&text, error,
                                      "start %zu: no split of labels gained on the trees held out",
-                                     draw->chain)
+                                     chain->chain)
             : phl_text_append_format(&text, error,
-                                     "start %zu: split %.0f was the last to gain on the trees held "
+                                     "start %zu: split %u was the last to gain on the trees held "
                                      "out, %.3g nats a tree over the one before",
-                                     draw->chain, numbers[PHL_PART_STAGE], gain);
+                                     chain->chain, chain->splits, chain->gain);
     return add_finding(made, false, &text, status, NULL, error);
+}
+
+/* Could more annotations gain more?  Some label has as many as may be, after a split that gained.
+ */
+static phl_status note_annotations(const phl_model *model, phl_class_diagnosis *made,
+                                   phl_error *error)
+{
+    uint32_t most = 0, limit = model->run->states;
+    for (size_t d = 0; d < model->n_draws; d++) {
+        const phl_grammar_part *part = model->draws[d].params->grammar;
+        for (uint32_t x = 0; part->numbers[PHL_PART_STAGE] > 0.0 && x < part->labels; x++) {
+            most = part->sizes[x] > most ? part->sizes[x] : most;
+        }
+    }
+    if (2 * most <= limit || limit >= PHL_MOST_ANNOTATIONS || most == 0) {
+        return PHL_OK;
+    }
+    phl_text text = {0};
+    phl_status status = phl_text_append_format(
+        &text, error,
+        "a label has %u annotations, which cannot be split again with at most %u of them", most,
+        limit);
+    return add_finding(made, false, &text, status,
+                       "more (" PHL_OPTION("train.states") ") may gain more", error);
 }
 
 /* Do starts agree on the trees held out? */
@@ -577,19 +622,48 @@ static phl_status compare_starts(phl_class_diagnosis *made, phl_error *error)
     made->spread = best->log_joint - worst->log_joint;
     phl_text text = {0};
     phl_status status = phl_text_append_format(
-        &text, error, "%zu starts, whose figures on the trees held out differ by %.3g nats a tree",
-        made->n_chains, made->spread);
+        &text, error,
+        "%zu starts, whose figures on the trees held out differ by %.3g nats a tree; start %zu is "
+        "the best",
+        made->n_chains, made->spread, best->chain);
     return add_finding(made, false, &text, status, NULL, error);
+}
+
+/* A start whose figure is not finite cannot be compared. */
+static phl_status find_not_finite(phl_class_diagnosis *made, bool *some, phl_error *error)
+{
+    phl_status status = PHL_OK;
+    for (size_t c = 0; status == PHL_OK && c < made->n_chains; c++) {
+        if (!isfinite(made->chains[c].log_joint)) {
+            phl_text text = {0};
+            *some = true;
+            status = phl_text_append_format(
+                &text, error, "the figure of start %zu on the trees held out is not finite",
+                made->chains[c].chain);
+            status = add_finding(made, true, &text, status, "please report this", error);
+        }
+    }
+    return status;
 }
 
 phl_status phl_findings_grammar(const phl_model *model, phl_class_diagnosis *made, phl_error *error)
 {
+    bool odd = false;
     if (made->n_chains == 0) {
         return find_nothing(model, made, error);
     }
-    phl_status status = compare_starts(made, error);
-    for (size_t d = 0; status == PHL_OK && d < model->n_draws; d++) {
-        status = judge_split(&model->draws[d], made, error);
+    phl_status status = find_not_finite(made, &odd, error);
+    if (status == PHL_OK) {
+        status = find_answers(made, error);
+    }
+    if (status == PHL_OK && !odd) {
+        status = compare_starts(made, error);
+    }
+    for (size_t c = 0; status == PHL_OK && c < made->n_chains; c++) {
+        status = judge_split(&made->chains[c], made, error);
+    }
+    if (status == PHL_OK) {
+        status = note_annotations(model, made, error);
     }
     return status == PHL_OK ? note_interruption(model, made, error) : status;
 }
@@ -611,7 +685,7 @@ phl_status phl_findings_sum_up(const phl_plan *plan, phl_class_diagnosis *made, 
         : made->n_chains == 1
             ? phl_text_append_format(&text, error, "fine, but with one %s only", what)
             : phl_text_append_format(&text, error, "fine, %zu %ss%s", made->n_chains, what,
-                                     plan->gibbs ? " agree" : "");
+                                     plan->gibbs || made->answers > 0 ? " agree" : "");
     return take_text(&text, status, &made->summary, error);
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "check.h"
 #include "task_models.h"
 #include "train/convergence.h"
@@ -539,6 +540,123 @@ static void test_em_trouble(void **state)
 
 /* ---- classes ---- */
 
+/* A start of a grammar of two classes, whose log p of the trees held out differ by what margins
+ * [HELD] says: above 0 for the first class. */
+enum { HELD = 20 };
+
+static void plant_start(phl_run *run, size_t start, double splits, const double *margins)
+{
+    for (size_t c = 0; c < 2; c++) {
+        phl_grammar_part *part = NULL;
+        must(phl_grammar_part_create(2, &part, error));
+        part->numbers[PHL_PART_PAIR] = 1.0;
+        part->numbers[PHL_PART_STAGE] = splits;
+        part->numbers[PHL_PART_HELD_OUT] = -0.5 - 0.01 * (double)start;
+        part->numbers[PHL_PART_BEFORE] = -0.75;
+        part->sizes[0] = 9;
+        part->n_held = HELD;
+        part->held = phl_alloc(HELD, sizeof *part->held, NULL);
+        assert_non_null(part->held);
+        for (size_t t = 0; t < HELD; t++) {
+            part->held[t] = -30.0 + (c == 0 ? margins[t] : 0.0);
+        }
+        phl_draw draw = {.chain = start, .log_joint = part->numbers[PHL_PART_HELD_OUT]};
+        must(phl_params_of_grammar(part, 16, 3, &draw.params, error));
+        must(phl_model_add_draw(&run->models[c], &draw, error));
+        plant(run, (phl_trace_row){.class_index = c,
+                                   .chain = start,
+                                   .iteration = 9,
+                                   .temperature = 1.0,
+                                   .log_joint = draw.log_joint,
+                                   .log_likelihood = -1000.0});
+    }
+}
+
+static phl_run *planted_grammar(void)
+{
+    static const char *const classes[] = {"left", "right"};
+    phl_run *run = empty_run(PHL_GRAMMAR, 16, 3, 2, classes, 2);
+    phl_train_options options;
+    phl_train_options_init(&options);
+    must(phl_run_set_options(run, &options, NULL, 0, error));
+    return run;
+}
+
+/* Four starts: of each half one has the margins of `first` or `second`, the other none; the mean of
+ * a half has half of them. */
+static phl_diagnosis diagnose_halves(const double *first, const double *second, phl_run **run)
+{
+    static const double none[HELD] = {0.0};
+    phl_diagnosis made = {0};
+    *run = planted_grammar();
+    plant_start(*run, 0, 3.0, first);
+    plant_start(*run, 1, 0.0, none);
+    plant_start(*run, 2, 3.0, none);
+    plant_start(*run, 3, 3.0, second);
+    must(phl_trace_order(*run, error));
+    must(phl_diagnose(*run, NULL, &made, error));
+    assert_int_equal(made.n_classes, 2);
+    return made;
+}
+
+static void test_starts(void **state)
+{
+    (void)state;
+    double first[HELD], second[HELD];
+    for (size_t t = 0; t < HELD; t++) { /* 12 trees of the first class, 8 of the second */
+        first[t] = t < 12 ? 2.0 : -2.0;
+        second[t] = t < 3 ? -1.0 : t < 12 ? 2.0 : -2.0;
+    }
+    phl_run *run = NULL;
+    phl_diagnosis d = diagnose_halves(first, second, &run);
+    const phl_class_diagnosis *left = &d.classes[0], *right = &d.classes[1];
+    /* log-odds of the halves are 1 and -1/2 for three trees, else the same; T = 1, no prior */
+    double shift = (1.0 / (1.0 + exp(-1.0)) - 1.0 / (1.0 + exp(0.5))) * 3.0 / 12.0;
+    assert_int_equal(left->answers, 12);
+    check_close(left->answers_same, 9.0 / 12.0, 1e-15);
+    check_close(left->answers_shift, shift, 1e-12);
+    assert_int_equal(right->answers, 8);
+    check_close(right->answers_same, 1.0, 1e-15);
+    check_close(right->answers_shift, 0.0, 1e-15);
+    assert_false(d.trouble);
+    assert_string_equal(d.summary, "fine in all 2 classes");
+    assert_string_equal(left->summary, "fine, 4 starts agree");
+    assert_true(found(&d, false,
+                      "starts agree on the class of a tree: of 12 trees held out that get this "
+                      "class, 75 % get it from both halves of the starts"));
+    assert_true(found(&d, false, "4 starts, whose figures on the trees held out differ by 0.03"));
+    assert_true(
+        found(&d, false, "start 0: split 3 was the last to gain on the trees held out, 0.25"));
+    assert_true(found(&d, false, "start 1: no split of labels gained"));
+    assert_true(found(&d, false, "a label has 9 annotations"));
+    assert_int_equal(left->chains[0].splits, 3);
+    check_close(left->chains[3].gain, 0.22, 1e-12);
+    assert_true(isnan(left->chains[1].gain));
+    done(&d, run);
+
+    for (size_t t = 0; t < 12; t++) {
+        second[t] = -1.0;
+    }
+    d = diagnose_halves(first, second, &run);
+    check_close(d.classes[0].answers_shift, 4.0 * shift, 1e-12);
+    check_close(d.classes[0].answers_same, 0.0, 1e-15);
+    assert_true(d.trouble);
+    assert_true(found(&d, true, "starts disagree on the class of a tree"));
+    assert_non_null(d.classes[0].findings[0].advice);
+    assert_false(d.classes[1].trouble);
+    done(&d, run);
+
+    run = planted_grammar(); /* one start cannot show it */
+    plant_start(run, 0, 3.0, first);
+    must(phl_trace_order(run, error));
+    must(phl_diagnose(run, NULL, &d, error));
+    assert_int_equal(d.classes[0].answers, 0);
+    assert_true(isnan(d.classes[0].answers_same) && isnan(d.classes[0].answers_shift));
+    assert_true(found(&d, false, "there was one start only"));
+    assert_false(d.trouble);
+    done(&d, run);
+}
+
 static void test_classes(void **state)
 {
     (void)state;
@@ -596,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_restarts),
         cmocka_unit_test(test_em_trouble),
+        cmocka_unit_test(test_starts),
         cmocka_unit_test(test_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
