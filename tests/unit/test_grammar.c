@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/lanes.h"
 #include "base/memory.h"
 #include "check.h"
 #include "forest/copy.h"
@@ -232,7 +233,7 @@ static struct expected expect(const struct learned *learned, const phl_forest *f
         weights[made.lists->root[t]] += weight;
     }
     size_t cells = made.table->blocks.first[made.lists->rules.rules.n];
-    made.n = must_alloc(cells, sizeof *made.n);
+    made.n = must_alloc(PHL_LANES + cells, sizeof *made.n);
     memset(made.n, 0, cells * sizeof *made.n);
     must(phl_inside_count(made.inside, weights, made.n, error));
     phl_free(weights);
