@@ -31,6 +31,7 @@
 #define PHL_PURPOSE_LABELS 0x6c61626cu /* "labl": labels drawn given known ones; item = tree */
 #define PHL_PURPOSE_PICK 0x7069636bu   /* "pick": draw that a sampled tree uses; item = tree */
 #define PHL_PURPOSE_SHAPE 0x73687065u  /* "shpe": shape of a sampled tree; iteration = attempt */
+#define PHL_PURPOSE_ROOT 0x726f6f74u   /* "root": label of a sampled tree's root; item = tree */
 #define PHL_PURPOSE_SAMPLE 0x73616d70u /* "samp": labels of a sampled tree; item = tree */
 #define PHL_PURPOSE_FOLDS 0x666f6c64u  /* "fold": dealing trees into folds; stream = class */
 #define PHL_PURPOSE_SAMPLES                                                                        \

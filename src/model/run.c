@@ -73,6 +73,7 @@ static void free_one(phl_run *run)
     phl_free(run->earlier);
     phl_head_free(run->head);
     phl_expert_free(run->expert);
+    phl_shape_model_free(run->shapes);
     phl_forest_free(run->forest);
     phl_free(run->members);
     phl_free(run);

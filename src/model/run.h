@@ -9,6 +9,7 @@
 #include "forest/alphabet.h"
 #include "head/head.h"
 #include "model/params.h"
+#include "model/shape_model.h"
 
 struct phl_model {
     const struct phl_run *run; /* that it belongs to */
@@ -47,7 +48,8 @@ struct phl_run {
     size_t n_members, member_capacity; /* further models of the same trees, */
     phl_run **members;                 /* each a run without more than models; owned */
     phl_expert *expert;                /* on neighbourhoods, and how all are pooled; NULL: none */
-    phl_forest *forest; /* trained on, to be stored with the run; owned, may be NULL */
+    phl_shape_model *shapes; /* that whole trees are drawn from; NULL: those of the draws */
+    phl_forest *forest;      /* trained on, to be stored with the run; owned, may be NULL */
 };
 
 /* An empty run over copies of the alphabets; per_class: one model per class name, else one model.

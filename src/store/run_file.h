@@ -112,6 +112,15 @@ phl_status phl_run_open_alone(phl_database *database, bool keep, phl_run **run, 
 phl_status phl_run_write_alone(phl_database *database, const phl_run *run, const phl_forest *forest,
                                phl_error *error);
 
+/* ---- The model of shapes: shape_store.c -------------------------------------------------------
+ */
+
+/* As those of the head. */
+phl_status phl_shape_store(const phl_database *database, const phl_shape_model *shapes,
+                           phl_error *error);
+phl_status phl_shape_store_load(phl_database *database, const phl_run *run,
+                                phl_shape_model **shapes, phl_error *error);
+
 /* Is what has been written a run that phl_run_open would take?  Asked before the transaction ends.
  * PHL_ERR_INTERNAL if not. */
 phl_status phl_run_open_check(phl_database *database, phl_error *error);

@@ -284,6 +284,9 @@ static phl_status make_run(const struct merge *merge, phl_run **made, phl_error 
     if (status == PHL_OK) {
         status = fill_models(merge, run, error);
     }
+    if (status == PHL_OK && first->shapes != NULL) {
+        status = phl_shape_model_clone(first->shapes, &run->shapes, error);
+    }
     if (status != PHL_OK) {
         phl_run_free(run);
         return status;

@@ -506,6 +506,9 @@ static phl_status read_run(phl_database *database, bool keep, phl_run **run, phl
     if (status == PHL_OK) {
         status = phl_expert_store_load(database, *run, n_members, &(*run)->expert, error);
     }
+    if (status == PHL_OK) {
+        status = phl_shape_store_load(database, *run, &(*run)->shapes, error);
+    }
     if (status == PHL_OK && (*run)->kind == PHL_NO_KIND && (*run)->head == NULL &&
         ((*run)->expert == NULL || n_members > 0)) {
         status = phl_database_damaged(database, error, "it holds neither models nor a classifier");

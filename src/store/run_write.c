@@ -215,6 +215,9 @@ phl_status phl_run_write_alone(phl_database *database, const phl_run *run, const
     if (status == PHL_OK) {
         status = phl_expert_store(database, run->expert, error);
     }
+    if (status == PHL_OK) {
+        status = phl_shape_store(database, run->shapes, error);
+    }
     for (int section = 0; status == PHL_OK && section < PHL_SECTIONS; section++) {
         status = phl_section_renew(database, (phl_section)section, NULL, error);
     }

@@ -155,6 +155,19 @@ static const phl_schema_table tables[PHL_SCHEMA_TABLES] = {
                            "SELECT 0, name, 0, part, dtype, shape, checksum, rowid, length(data) "
                            "FROM members",
                            "ORDER BY name, part", 7},
+    [PHL_TABLE_SHAPES] = {"shapes",
+                          "CREATE TABLE shapes (\n"
+                          "    name TEXT NOT NULL,\n"
+                          "    part INTEGER NOT NULL,\n"
+                          "    dtype TEXT NOT NULL,\n"
+                          "    shape TEXT NOT NULL,\n"
+                          "    checksum BLOB NOT NULL,\n"
+                          "    data BLOB NOT NULL,\n"
+                          "    PRIMARY KEY (name, part)\n"
+                          ") STRICT",
+                          "SELECT 0, name, 0, part, dtype, shape, checksum, rowid, length(data) "
+                          "FROM shapes",
+                          "ORDER BY name, part", 7},
 };
 
 const phl_schema_table *phl_schema_of(phl_schema_number number)

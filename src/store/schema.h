@@ -21,6 +21,7 @@ typedef enum phl_schema_number {
     PHL_TABLE_HEAD,
     PHL_TABLE_EXPERT,
     PHL_TABLE_MEMBERS,
+    PHL_TABLE_SHAPES,
     PHL_SCHEMA_TABLES
 } phl_schema_number;
 

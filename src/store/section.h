@@ -23,6 +23,7 @@ typedef enum phl_section {
     PHL_SECTION_HEAD,       /* linear classifier */
     PHL_SECTION_EXPERT,     /* on neighbourhoods, and weights of a pool */
     PHL_SECTION_MEMBERS,    /* further models, each a run file of its own */
+    PHL_SECTION_SHAPES,     /* which shapes trees have */
     PHL_SECTIONS
 } phl_section;
 

@@ -15,6 +15,8 @@
 #include "model/chain_weights.h"
 #include "model/purposes.h"
 #include "task/grow_grammar.h"
+#include "task/grow_shape.h"
+#include "task/root_labels.h"
 #include "task/session.h"
 #include "task/use.h"
 
@@ -57,6 +59,8 @@ static size_t pick_draw(const phl_model *model, size_t n_draws, uint64_t seed, s
 
 struct worker {
     phl_tree_view *view;
+    phl_upward *bare; /* of a draw for which a root's label is impossible */
+    size_t bare_draw;
     uint32_t *states;
     size_t states_capacity;
     phl_outlook *outlook; /* of a grammar's trees */
@@ -69,9 +73,11 @@ struct labels {
     const phl_model *model;
     uint64_t seed;
     size_t first_ordinal;
-    const phl_forest *shapes; /* labels unknown */
+    const phl_forest *shapes; /* labels unknown, */
+    phl_forest *rooted;       /* but for those of roots in this copy; NULL: there is none */
     phl_prepared prepared;
     uint64_t *nodes, *unknown;
+    uint32_t *unknown_row; /* [labels of the shapes] the row of an unknown label for all */
     size_t *first; /* [T + 1] where each tree's labels begin */
     int32_t *labels;
     struct worker *workers;
@@ -95,6 +101,36 @@ static phl_status sample_grammar(struct labels *work, struct worker *own, size_t
     }
     for (size_t u = 0; status == PHL_OK && u < n; u++) {
         work->labels[work->first[tree] + u] = (int32_t)own->drawn[u].symbol;
+    }
+    return status;
+}
+
+/* States where the draw holds the root's label for impossible, as without smoothing it may: then
+ * the others are drawn as if it were unknown. */
+static phl_status draw_without_root(struct labels *work, struct worker *own, size_t tree,
+                                    phl_rng *rng, phl_error *error)
+{
+    bool possible = false;
+    phl_status status = PHL_OK;
+    if (own->bare == NULL || own->bare_draw != work->draw) {
+        phl_upward_free(own->bare);
+        own->bare = NULL;
+        own->bare_draw = work->draw;
+        status = phl_upward_create(work->prepared.index, work->model->draws[work->draw].params,
+                                   work->unknown_row, &own->bare, error);
+        if (status == PHL_OK) {
+            status = phl_upward_run(own->bare, 1, error);
+        }
+    }
+    if (status == PHL_OK) {
+        status = phl_session_turn_view(&own->view, own->bare, error);
+    }
+    if (status == PHL_OK) {
+        status = phl_tree_draw_states(own->view, tree, rng, own->states, &possible, error);
+    }
+    if (status == PHL_OK) {
+        PHL_CHECK_BUG(possible, error);
+        status = phl_session_turn_view(&own->view, work->upward, error);
     }
     return status;
 }
@@ -129,8 +165,10 @@ static phl_status sample_tree(size_t chunk, size_t begin, size_t end, int worker
             return status;
         }
         status = phl_tree_draw_states(own->view, t, &rng, own->states, &possible, error);
+        if (status == PHL_OK && !possible) {
+            status = draw_without_root(work, own, t, &rng, error);
+        }
         if (status == PHL_OK) {
-            PHL_CHECK_BUG(possible, error);
             phl_session_emit_labels(own->view, own->states, &rng, work->labels + work->first[t]);
         }
     }
@@ -170,8 +208,29 @@ static phl_status sample_draw(struct labels *work, size_t draw, phl_error *error
     return status;
 }
 
+/* The labels of roots come first. */
+static phl_status know_roots(struct labels *work, phl_error *error)
+{
+    uint64_t *nodes = NULL, *unknown = NULL;
+    phl_status status = phl_forest_count_nodes(work->shapes, &nodes, &unknown, error);
+    if (status == PHL_OK) {
+        status = phl_root_labels_draw(work->model, work->shapes, nodes, work->seed,
+                                      work->first_ordinal, &work->rooted, error);
+    }
+    phl_free(nodes);
+    phl_free(unknown);
+    work->shapes = status == PHL_OK ? work->rooted : work->shapes;
+    return status;
+}
+
 static phl_status prepare(struct labels *work, phl_error *error)
 {
+    if (work->model->run->shapes != NULL) {
+        phl_status status = know_roots(work, error);
+        if (status != PHL_OK) {
+            return status;
+        }
+    }
     const phl_forest *shapes = work->shapes;
     phl_status status = phl_scores_prepare(work->model->run, shapes, &work->prepared, error);
     if (status != PHL_OK) {
@@ -193,8 +252,12 @@ static phl_status prepare(struct labels *work, phl_error *error)
     work->n_workers = phl_parallel_threads(work->use->threads);
     work->workers = phl_alloc_zero((size_t)work->n_workers, sizeof *work->workers, error);
     work->first = phl_alloc(shapes->n_trees + 1, sizeof *work->first, error);
-    if (work->workers == NULL || work->first == NULL) {
+    work->unknown_row = phl_alloc(shapes->labels.count, sizeof *work->unknown_row, error);
+    if (work->workers == NULL || work->first == NULL || work->unknown_row == NULL) {
         return PHL_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < shapes->labels.count; i++) {
+        work->unknown_row[i] = (uint32_t)work->model->run->labels.count + 1;
     }
     work->first[0] = 0;
     for (size_t t = 0; t < shapes->n_trees; t++) {
@@ -209,6 +272,7 @@ static void release_work(struct labels *work)
 {
     for (int w = 0; work->workers != NULL && w < work->n_workers; w++) {
         phl_tree_view_free(work->workers[w].view);
+        phl_upward_free(work->workers[w].bare);
         phl_free(work->workers[w].states);
         phl_outlook_free(work->workers[w].outlook);
         phl_free(work->workers[w].drawn);
@@ -217,6 +281,9 @@ static void release_work(struct labels *work)
     phl_free(work->workers);
     phl_free(work->nodes);
     phl_free(work->unknown);
+    phl_free(work->unknown_row);
+    phl_forest_free(work->rooted);
+    work->rooted = NULL;
     phl_scores_clear(&work->prepared);
 }
 
@@ -354,6 +421,8 @@ struct growing {
     phl_backoff *const *backoffs;
     size_t n_backoffs; /* its starts; 0: it is of another kind */
     int32_t *label_of;
+
+    phl_grow_shape shape; /* of a run with a model of shapes */
 };
 
 /* 1 - prod_{m > l} o^m(absent) for l = L .. 0, without cancellation: some(l) = (1 - a) + a some(l +
@@ -446,7 +515,7 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
         if (status != PHL_OK) {
             return status;
         }
-    } else {
+    } else if (growing->shape.model == NULL) {
         prepare_growing(growing, model->draws[draw].params);
     }
     for (size_t attempt = 0; attempt < options->max_attempts; attempt++) {
@@ -460,6 +529,9 @@ static phl_status grow_until(struct sampling *work, struct growing *growing, phl
         status = growing->n_backoffs > 0
                      ? phl_grow_grammar_tree(&growing->grammar, builder, options->max_nodes, &rng,
                                              &size, error)
+                 : growing->shape.model != NULL
+                     ? phl_grow_shape_tree(&growing->shape, builder, options->max_nodes, &rng,
+                                           &size, error)
                      : grow_tree(growing, builder, options->max_nodes, &rng, &size, error);
         if (status != PHL_OK || size > 0) {
             growing->nodes += size;
@@ -500,6 +572,9 @@ static phl_status grow_shapes(struct sampling *work, const phl_model *model,
     if (grammar != NULL) {
         growing.backoffs = grammar->backoffs;
         growing.n_backoffs = grammar->grammars.n;
+    } else {
+        growing.shape.model = model->run->shapes;
+        growing.shape.class_index = model->class_index;
     }
     phl_tree_info info = {.class_name = phl_run_class_name(model->run, model->class_index)};
     phl_status status = phl_builder_create(NULL, &builder, error);
@@ -528,6 +603,7 @@ static phl_status grow_shapes(struct sampling *work, const phl_model *model,
     phl_free(growing.some_from);
     phl_free(growing.stack);
     phl_grow_grammar_clear(&growing.grammar);
+    phl_grow_shape_clear(&growing.shape);
     phl_free(growing.label_of);
     return status;
 }

@@ -311,6 +311,10 @@ static phl_status prepare_classes(phl_training *training, phl_error *error)
         if (status == PHL_OK) {
             count_trees(data->forest, &training->run->models[i]);
         }
+        if (status == PHL_OK && training->run->shapes != NULL) {
+            status = phl_shape_model_count(training->run->shapes, i, data->forest,
+                                           training->label_row, error);
+        }
         for (size_t chain = 0; chain < training->n_chains; chain++) {
             phl_train_task *task = &training->tasks[i * training->n_chains + chain];
             task->training = training;
@@ -356,7 +360,16 @@ static phl_status prepare(phl_training *training, phl_error *error)
     if (training->classes == NULL || training->tasks == NULL) {
         return PHL_ERR_MEMORY;
     }
-    status = prepare_classes(training, error);
+    if (options->kind != PHL_GRAMMAR) { /* which has shapes of its own */
+        status = phl_shape_model_create(forest->max_slot, (uint32_t)forest->labels.count,
+                                        training->n_classes, &training->run->shapes, error);
+    }
+    if (status == PHL_OK) {
+        status = prepare_classes(training, error);
+    }
+    if (status == PHL_OK && training->run->shapes != NULL) {
+        status = phl_shape_model_finish(training->run->shapes, error);
+    }
     if (status == PHL_OK) {
         status = phl_pieces_choose(training, error);
     }
