@@ -10,10 +10,8 @@ phl_shape_levels phl_shape_cells_levels(uint32_t event)
 {
     static const phl_shape_levels levels[PHL_SHAPE_EVENTS] = {
         [PHL_SHAPE_SIZE] = {2, {0, 0}}, /* in bins, and by itself */
-        [PHL_SHAPE_HEIGHT] = {2, {0, 1}},
-        [PHL_SHAPE_SLOT] = {5, {1, 3, 4, 5, 6}},
-        [PHL_SHAPE_DROP] = {3, {0, 1, 2}},
-        [PHL_SHAPE_LABEL] = {2, {0, 1}},
+        [PHL_SHAPE_HEIGHT] = {2, {0, 1}},  [PHL_SHAPE_SLOT] = {5, {1, 3, 4, 5, 6}},
+        [PHL_SHAPE_DROP] = {3, {0, 1, 2}}, [PHL_SHAPE_LABEL] = {2, {0, 1}},
     };
     return levels[event];
 }
@@ -116,8 +114,7 @@ const phl_shape_cell *phl_shape_cells_find(const phl_shape_model *model, size_t 
 {
     phl_shape_cell at = {(uint32_t)class_index, event, level, {0}, 0, 0.0};
     size_t first = 0, end = model->n_cells;
-    memcpy(at.context, context,
-           phl_shape_cells_levels(event).length[level] * sizeof *at.context);
+    memcpy(at.context, context, phl_shape_cells_levels(event).length[level] * sizeof *at.context);
     while (first < end) {
         size_t middle = first + (end - first) / 2;
         if (compare_contexts(&model->cells[middle], &at) < 0) {

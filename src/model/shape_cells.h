@@ -1,5 +1,5 @@
-/* shape_cells.h - counts of what was seen in a context, and in the shorter ones it is backed off to;
- * for shape_model.c and shape_chances.c. */
+/* shape_cells.h - counts of what was seen in a context, and in the shorter ones it is backed off
+ * to; for shape_model.c and shape_chances.c. */
 #ifndef PHL_MODEL_SHAPE_CELLS_H
 #define PHL_MODEL_SHAPE_CELLS_H
 

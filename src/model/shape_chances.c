@@ -14,7 +14,8 @@ static const double decay = 0.9;
  * Counts to chances
  * ------------------------------------------------------------------------------------------- */
 
-/* What outcomes that were seen leave to the shorter context; *total is what counts are divided by. */
+/* What outcomes that were seen leave to the shorter context; *total is what counts are divided by.
+ */
 static double escape(const phl_shape_cell *cells, size_t n, double *total)
 {
     double sum = 0.0, taken = 0.0;
@@ -23,7 +24,8 @@ static double escape(const phl_shape_cell *cells, size_t n, double *total)
         taken += cells[i].count < discount ? cells[i].count : discount;
     }
     *total = sum + strength;
-    return (strength + taken) / *total;
+    double rest = (strength + taken) / *total;
+    return rest > 1e-30 ? rest : 1e-30; /* whatever the counts, nothing becomes impossible */
 }
 
 /* One level: chances [width] of the shorter context become those of the longer one. */
@@ -70,24 +72,20 @@ static void normalise(double *chances, size_t width)
 
 phl_shape_node phl_shape_chances_begin(uint32_t size, uint32_t height, uint32_t depth)
 {
-    return (phl_shape_node){.depth = depth,
-                            .height = height,
-                            .left = size - 1,
-                            .slot = 1,
-                            .before = PHL_BEFORE_NONE};
+    return (phl_shape_node){
+        .depth = depth, .height = height, .left = size - 1, .slot = 1, .before = PHL_BEFORE_NONE};
 }
 
 void phl_shape_chances_pass(phl_shape_node *node, uint32_t size, uint32_t height)
 {
     node->slot++;
     node->left -= size;
-    node->before = size == 0   ? PHL_BEFORE_EMPTY
-                   : size == 1 ? PHL_BEFORE_LEAF
-                               : PHL_BEFORE_INTERNAL;
+    node->before = size == 0 ? PHL_BEFORE_EMPTY : size == 1 ? PHL_BEFORE_LEAF : PHL_BEFORE_INTERNAL;
     node->reached = node->reached || (size > 0 && height + 1 == node->height);
 }
 
-/* Nodes of the largest tree of that height with so many slots; 2^32 stands for all larger numbers. */
+/* Nodes of the largest tree of that height with so many slots; 2^32 stands for all larger numbers.
+ */
 static uint64_t capacity(uint64_t slots, uint32_t height)
 {
     const uint64_t most = (uint64_t)1 << 32;
@@ -227,7 +225,8 @@ void phl_shape_chances_size(const phl_shape_model *model, size_t class_index, do
     double total = 0.0, next = 1.0;
     chances[0] = 0.0;
     for (size_t b = 1; b < PHL_SHAPE_BINS; b++) {
-        chances[b] = b == 1 || model->slots > 0 ? next : 0.0; /* without slots there are no others */
+        chances[b] =
+            b == 1 || model->slots > 0 ? next : 0.0; /* without slots there are no others */
         next *= decay;
     }
     normalise(chances, PHL_SHAPE_BINS);

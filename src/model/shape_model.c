@@ -1,7 +1,6 @@
 /* shape_model.c - events of shapes: counting, contexts, soundness; see shape_model.h. */
 #include "model/shape_model.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,9 @@
 
 /* So many rows, or twice those that are left, and equal ones are put together. */
 static const size_t MANY_ROWS = 1000000;
+
+/* The largest count. */
+static const double MOST = 1e300;
 
 void phl_shape_model_bin(uint32_t bin, uint64_t *first, uint64_t *last)
 {
@@ -74,6 +76,12 @@ static bool are_alike(const phl_shape_row *x, const phl_shape_row *y)
            compare(x->context, y->context, PHL_SHAPE_CONTEXT) == 0;
 }
 
+/* Weights of trees may be as large as numbers can be. */
+static double bounded(double count)
+{
+    return count < MOST ? count : MOST;
+}
+
 static void put_together(phl_shape_model *model)
 {
     size_t n = 0;
@@ -82,7 +90,7 @@ static void put_together(phl_shape_model *model)
     }
     for (size_t i = 0; i < model->n_rows; i++) {
         if (n > 0 && are_alike(&model->rows[n - 1], &model->rows[i])) {
-            model->rows[n - 1].count += model->rows[i].count;
+            model->rows[n - 1].count = bounded(model->rows[n - 1].count + model->rows[i].count);
         } else {
             model->rows[n++] = model->rows[i];
         }
@@ -97,10 +105,11 @@ static phl_status add(phl_shape_model *model, const phl_shape_row *row, size_t *
         put_together(model);
         *most = model->n_rows > *most / 2 ? 2 * *most : *most;
     }
-    phl_status status = phl_grow(&model->rows, &model->row_capacity, model->n_rows + 1,
-                                 sizeof *model->rows, error);
+    phl_status status =
+        phl_grow(&model->rows, &model->row_capacity, model->n_rows + 1, sizeof *model->rows, error);
     if (status == PHL_OK) {
-        model->rows[model->n_rows++] = *row;
+        model->rows[model->n_rows] = *row;
+        model->rows[model->n_rows++].count = bounded(row->count);
     }
     return status;
 }
@@ -254,10 +263,8 @@ phl_status phl_shape_model_count(phl_shape_model *model, size_t class_index,
                                  const phl_forest *forest, const uint32_t *label_row,
                                  phl_error *error)
 {
-    struct counting work = {.model = model,
-                            .forest = forest,
-                            .class_index = (uint32_t)class_index,
-                            .most = MANY_ROWS};
+    struct counting work = {
+        .model = model, .forest = forest, .class_index = (uint32_t)class_index, .most = MANY_ROWS};
     phl_status status = count_all(&work, label_row, error);
     put_together(model);
     phl_free(work.size);
@@ -273,7 +280,8 @@ phl_status phl_shape_model_clone(const phl_shape_model *model, phl_shape_model *
     phl_status status =
         phl_shape_model_create(model->slots, model->labels, model->n_classes, &made, error);
     if (status == PHL_OK) {
-        status = phl_grow(&made->rows, &made->row_capacity, model->n_rows, sizeof *made->rows, error);
+        status =
+            phl_grow(&made->rows, &made->row_capacity, model->n_rows, sizeof *made->rows, error);
     }
     if (status == PHL_OK) {
         if (model->n_rows > 0) {
@@ -317,7 +325,7 @@ bool phl_shape_model_is_sound(const phl_shape_model *model)
         const phl_shape_row *row = &model->rows[i];
         uint32_t most[PHL_SHAPE_CONTEXT + 1];
         sound = row->class_index < model->n_classes && row->event < PHL_SHAPE_EVENTS &&
-                row->count > 0.0 && row->count <= 1e300 / (double)model->n_rows &&
+                row->count > 0.0 && row->count <= MOST &&
                 (i == 0 || (compare_rows(row - 1, row) < 0 && !are_alike(row - 1, row)));
         if (!sound) {
             break;

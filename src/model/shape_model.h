@@ -3,8 +3,8 @@
  * A tree gets its number of nodes and its height, and hands them down: every node knows how many
  * nodes and levels are below it and divides them among its children, slot by slot.  What a slot
  * gets depends on the slot, the one before, what is left, the height and the depth; numbers of
- * times that this was seen are backed off from the whole of that to less and less of it.  No slot is
- * larger than the largest one in training; what could not be completed then has no chance.
+ * times that this was seen are backed off from the whole of that to less and less of it.  No slot
+ * is larger than the largest one in training; what could not be completed then has no chance.
  */
 #ifndef PHL_MODEL_SHAPE_MODEL_H
 #define PHL_MODEL_SHAPE_MODEL_H
@@ -22,7 +22,8 @@ typedef enum phl_shape_event {
     PHL_SHAPE_EVENTS
 } phl_shape_event;
 
-/* Numbers are seen in bins: 1, 2, 3 by themselves, then two bins an octave.  Bin 0 is the number 0. */
+/* Numbers are seen in bins: 1, 2, 3 by themselves, then two bins an octave.  Bin 0 is the number 0.
+ */
 enum { PHL_SHAPE_BINS = 64 }; /* of 32-bit numbers, 0 to 63 */
 static inline uint32_t phl_shape_bin(uint32_t x)
 {
@@ -57,10 +58,10 @@ typedef struct phl_shape_model {
     uint32_t slots, labels;
     size_t n_classes;
     size_t n_rows, row_capacity;
-    phl_shape_row *rows;     /* ascending, no two alike but for their counts */
-    size_t n_cells;          /* derived: */
+    phl_shape_row *rows;          /* ascending, no two alike but for their counts */
+    size_t n_cells;               /* derived: */
     struct phl_shape_cell *cells; /* counts of outcomes in all contexts, the shorter ones too */
-    double *internal;        /* [n_classes] internal nodes seen */
+    double *internal;             /* [n_classes] internal nodes seen */
 } phl_shape_model;
 
 /* Of no trees yet. */

@@ -38,8 +38,8 @@ phl_status phl_shape_store(const phl_database *database, const phl_shape_model *
         status = phl_statement_prepare(database, INSERT_SHAPES, &insert, error);
     }
     if (status == PHL_OK) {
-        status = phl_array_write_table(database, insert, "event", PHL_UINT32, events, n, COLUMNS,
-                                       error);
+        status =
+            phl_array_write_table(database, insert, "event", PHL_UINT32, events, n, COLUMNS, error);
     }
     if (status == PHL_OK) {
         status = phl_array_write_table(database, insert, "count", PHL_FLOAT64, counts, n, 1, error);

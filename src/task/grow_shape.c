@@ -45,9 +45,9 @@ static uint32_t pick_height(const phl_grow_shape *growing, uint32_t size, phl_rn
     double chances[PHL_SHAPE_BINS];
     uint32_t first, last;
     phl_shape_chances_height(growing->model, growing->class_index, size, &first, &last, chances);
-    return first == last ? first
-                         : pick_number((uint32_t)pick(chances, PHL_SHAPE_BINS, 1.0, rng), first,
-                                       last, rng);
+    return first == last
+               ? first
+               : pick_number((uint32_t)pick(chances, PHL_SHAPE_BINS, 1.0, rng), first, last, rng);
 }
 
 /* What the next slot gets; *size 0: nothing. */
@@ -69,11 +69,11 @@ static void pick_child(const phl_grow_shape *growing, const phl_shape_node *node
         uint32_t first, last;
         phl_shape_chances_drop(growing->model, growing->class_index, node->height, *size, &first,
                                &last, chances);
-        *height = first == last ? first
-                                : node->height - 1 -
-                                      pick_number((uint32_t)pick(chances, PHL_SHAPE_BINS, 1.0, rng),
-                                                  node->height - 1 - last,
-                                                  node->height - 1 - first, rng);
+        *height = first == last
+                      ? first
+                      : node->height - 1 -
+                            pick_number((uint32_t)pick(chances, PHL_SHAPE_BINS, 1.0, rng),
+                                        node->height - 1 - last, node->height - 1 - first, rng);
     }
 }
 

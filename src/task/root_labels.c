@@ -52,8 +52,7 @@ phl_status phl_root_labels_draw(const phl_model *model, const phl_forest *shapes
                                 phl_forest **rooted, phl_error *error)
 {
     struct rooting work = {.model = model, .shapes = shapes};
-    phl_status status =
-        phl_copy_begin_relabelled(&work.copy, shapes, &model->run->labels, error);
+    phl_status status = phl_copy_begin_relabelled(&work.copy, shapes, &model->run->labels, error);
     if (status == PHL_OK) {
         work.chances = phl_alloc(model->run->labels.count + 1, sizeof *work.chances, error);
         status = work.chances == NULL ? PHL_ERR_MEMORY : PHL_OK;

@@ -78,7 +78,7 @@ struct labels {
     phl_prepared prepared;
     uint64_t *nodes, *unknown;
     uint32_t *unknown_row; /* [labels of the shapes] the row of an unknown label for all */
-    size_t *first; /* [T + 1] where each tree's labels begin */
+    size_t *first;         /* [T + 1] where each tree's labels begin */
     int32_t *labels;
     struct worker *workers;
     int n_workers;

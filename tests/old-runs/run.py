@@ -2,7 +2,8 @@
 """tests/old-runs/run.py PHLOEM - run files of earlier versions open, with the same numbers.
 
 Every NAME.run of this folder, in a folder of its own: `show --json` prints NAME.json and `score` on
-new.trees prints NAME.scores, byte for byte; `show` and `diagnose` answer; `resume` refuses in words,
+new.trees prints NAME.scores, `sample` draws NAME.sampled, byte for byte; `show` and `diagnose`
+answer; `resume` refuses in words,
 because checkpoints can be used only by the version that wrote them.  None of them changes the file.
 TAP on standard output.
 """
@@ -40,6 +41,10 @@ def check(name, folder):
     REPORT.line(scored.returncode == 0 and
                 scored.stdout == content(os.path.join(HERE, f"{name}.scores")),
                 f"{name}: score", scored.stderr.decode())
+    drawn = phloem("sample", run, "--trees", "5", "--seed", "1", "--quiet", "-o", "-")
+    REPORT.line(drawn.returncode == 0 and
+                drawn.stdout == content(os.path.join(HERE, f"{name}.sampled")),
+                f"{name}: sample", drawn.stderr.decode())
     told = phloem("show", run)
     REPORT.line(told.returncode == 0 and told.stdout != b"", f"{name}: show", told.stderr.decode())
     diagnosed = phloem("diagnose", run)

@@ -131,6 +131,7 @@ SECTIONS = {
     "head": [("head", "SELECT 0, name, 0, part, dtype, shape, checksum FROM head")],
     "expert": [("expert", "SELECT 0, name, 0, part, dtype, shape, checksum FROM expert")],
     "members": [("members", "SELECT 0, name, 0, part, dtype, shape, checksum FROM members")],
+    "shapes": [("shapes", "SELECT 0, name, 0, part, dtype, shape, checksum FROM shapes")],
 }
 
 
@@ -148,11 +149,10 @@ def check_digests(run):
     rows = run.execute("SELECT name, version, required, digest FROM section ORDER BY name")
     demand([row[:3] for row in rows] ==
            [("checkpoint", 1, 0), ("expert", 1, 1), ("forest", 1, 0), ("head", 1, 1), ("members", 1, 1),
-            ("models", 1, 1),
-            ("trace", 1, 0)], "sections")
+            ("models", 1, 1), ("shapes", 1, 1), ("trace", 1, 0)], "sections")
     for name, stored in run.execute("SELECT name, digest FROM section"):
         demand(digest(run, SECTIONS[name]) == stored, f"digest of section {name}")
-    for table in ("tensor", "forest", "checkpoint", "head", "expert", "members"):
+    for table in ("tensor", "forest", "checkpoint", "head", "expert", "members", "shapes"):
         for name, checksum, data in run.execute(f"SELECT name, checksum, data FROM {table}"):
             demand(hashlib.sha256(data).digest() == checksum, f"checksum of {name}")
 
