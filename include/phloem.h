@@ -841,7 +841,14 @@ PHL_API uint32_t phl_model_slot_size(const phl_model *model, size_t draw, uint32
  * slot has k blocks.  Returns the share of draws in which it matters, k > 1; NaN without draws. */
 PHL_API double phl_model_slot_posterior(const phl_model *model, uint32_t slot, size_t *draws);
 
-typedef enum phl_dtype { PHL_UINT8 = 1, PHL_INT32, PHL_UINT32, PHL_UINT64, PHL_FLOAT64 } phl_dtype;
+typedef enum phl_dtype {
+    PHL_UINT8 = 1,
+    PHL_INT32,
+    PHL_UINT32,
+    PHL_UINT64,
+    PHL_FLOAT64,
+    PHL_FLOAT32 /* in run files alone */
+} phl_dtype;
 
 #define PHL_TENSOR_AXES 65 /* at most */
 

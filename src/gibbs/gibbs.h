@@ -121,10 +121,8 @@ phl_status phl_gibbs_draw_partitions(phl_gibbs *gibbs, double temperature, phl_e
 /* `drawn_in` tells the random streams: those of an iteration, or UINT64_MAX, which none uses. */
 phl_status phl_gibbs_parameters_draw(phl_gibbs *gibbs, uint64_t drawn_in, phl_error *error);
 
-/* Draw the probabilities of labels and slots the forest does not have, which steps leave out: to be
- * called before anybody else looks at params.  Drawn once per iteration, however often it is
- * called.
- */
+/* Labels that the forest does not have get equal shares of what a state leaves to them together:
+ * their expectation, given everything else.  To be called before anybody else looks at params. */
 void phl_gibbs_parameters_expand(phl_gibbs *gibbs);
 
 /* Parts of phl_gibbs_create and of step 3: what the forest has; active slots of the model from the

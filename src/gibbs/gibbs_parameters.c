@@ -1,10 +1,9 @@
 /* gibbs_parameters.c - step 3 of the blocked sampler: lambda0 by table counts, then all tables.
  *
  * Labels that the forest does not have, and slots in which it has no leaf, take no part in step 1.
- * Their probabilities are drawn only when somebody looks (phl_gibbs_parameters_expand): until then
- * all such labels of a state share one component of the Dirichlet draw, which is the same law by
- * the aggregation property; what the table has for each of them is of no meaning.  Such slots have
- * a flat row.
+ * All such labels of a state share one component of the Dirichlet draw, which is the same law by
+ * the aggregation property; what the table has for each of them is of no meaning until somebody
+ * looks (phl_gibbs_parameters_expand).  Such slots have a flat row.
  */
 #include <math.h>
 #include <string.h>
@@ -201,7 +200,7 @@ static phl_status draw_emission(phl_gibbs *gibbs, phl_error *error)
     stream_of(gibbs, PHL_PURPOSE_EMISSION, 0, &rng);
     phl_dirichlet_rows_draw(&rng, table, c, n, table);
     size_t known =
-        n == rows ? rows : seen; /* if more are unseen, phl_gibbs_parameters_expand draws them */
+        n == rows ? rows : seen; /* if more are unseen, phl_gibbs_parameters_expand fills them in */
     for (size_t i = 0; i < known; i++) {
         for (size_t j = 0; j < c; j++) {
             params->emission[order[i] * c + j] = table[j * n + i];
@@ -213,17 +212,16 @@ static phl_status draw_emission(phl_gibbs *gibbs, phl_error *error)
     return PHL_OK;
 }
 
-/* pi of the slots with leaves, or of those without; rows that follow one another go together. */
-static void draw_prior(phl_gibbs *gibbs, bool has_leaf)
+/* pi of the slots with leaves; rows that follow one another go together. */
+static void draw_prior(phl_gibbs *gibbs)
 {
     size_t c = gibbs->params->states, slots = gibbs->params->slots, end;
     for (size_t l = 0; l < slots; l = end) {
-        bool wanted = (gibbs->has_leaf[l] != 0) == has_leaf;
         end = l + 1;
         while (end < slots && gibbs->has_leaf[end] == gibbs->has_leaf[l]) {
             end++;
         }
-        if (wanted) {
+        if (gibbs->has_leaf[l] != 0) {
             phl_rng rng;
             stream_of(gibbs, PHL_PURPOSE_PRIOR, l, &rng);
             draw_rows(&rng, gibbs->options.gamma, gibbs->counts.prior + l * c, end - l, c,
@@ -296,7 +294,7 @@ phl_status phl_gibbs_parameters_draw(phl_gibbs *gibbs, uint64_t drawn_in, phl_er
     for (size_t i = 0; i < params->slots * c; i++) {
         params->prior[i] = 1.0 / (double)c; /* of slots without leaves */
     }
-    draw_prior(gibbs, true);
+    draw_prior(gibbs);
     phl_status status = draw_emission(gibbs, error);
     if (status != PHL_OK) {
         return status;
@@ -317,21 +315,13 @@ void phl_gibbs_parameters_expand(phl_gibbs *gibbs)
 {
     phl_params *params = gibbs->params;
     size_t c = params->states, rows = (size_t)params->labels + 1, seen = gibbs->n_seen;
-    double *parameters = gibbs->log_row;
     if (gibbs->expanded) {
         return;
     }
-    draw_prior(gibbs, false);
-    for (size_t j = 0; j < c && seen + 1 < rows; j++) {
-        phl_rng rng;
-        stream_of(gibbs, PHL_PURPOSE_UNSEEN, j, &rng);
-        for (size_t i = seen; i < rows; i++) {
-            parameters[i - seen] = gibbs->options.beta;
-        }
-        phl_dirichlet_draw(&rng, parameters, rows - seen, parameters);
-        for (size_t i = seen; i < rows; i++) {
+    for (size_t i = seen; i < rows; i++) {
+        for (size_t j = 0; j < c; j++) {
             params->emission[gibbs->label_order[i] * c + j] =
-                gibbs->unseen_mass[j] * parameters[i - seen];
+                gibbs->unseen_mass[j] / (double)(rows - seen);
         }
     }
     phl_params_complete(params);

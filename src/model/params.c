@@ -1,6 +1,7 @@
 /* params.c - making, checking and listing the parameters of a model; see params.h. */
 #include "model/params.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -388,6 +389,39 @@ bool phl_params_table(const phl_params *params, size_t i, phl_table *table)
         }
     }
     return false;
+}
+
+/* The largest p takes what the others' rounding leaves of 1: then the sum is so near to 1 (2^-25)
+ * that rounding what was divided by it gives the same floats again. */
+static void round_row(double *row, size_t columns, size_t stride)
+{
+    double sum = 0.0;
+    size_t largest = 0;
+    for (size_t c = 0; c < columns; c++) {
+        double *p = &row[c * stride];
+        *p = *p > 0.0 && *p < FLT_MIN ? FLT_MIN : (double)(float)*p;
+        largest = *p > row[largest * stride] ? c : largest;
+        sum += *p;
+    }
+    row[largest * stride] = (float)(row[largest * stride] + (1.0 - sum));
+    sum = 0.0;
+    for (size_t c = 0; c < columns; c++) {
+        sum += row[c * stride];
+    }
+    for (size_t c = 0; c < columns; c++) {
+        row[c * stride] /= sum;
+    }
+}
+
+void phl_params_round(phl_params *params)
+{
+    phl_table table;
+    for (size_t i = 0; phl_params_table(params, i, &table); i++) {
+        for (size_t r = 0; r < table.rows; r++) {
+            round_row(table.data + r * table.row_stride, table.columns, table.column_stride);
+        }
+    }
+    phl_params_complete(params);
 }
 
 static phl_status check_partition(const phl_axis *axis, uint32_t states, phl_error *error)

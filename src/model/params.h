@@ -99,6 +99,11 @@ typedef struct phl_table {
  */
 bool phl_params_table(const phl_params *params, size_t i, phl_table *table);
 
+/* A random draw needs no more digits than a float has, and files that hold draws become half as
+ * large: every p of a row is rounded to a float, one that is not 0 not to 0, and divided by their
+ * sum.  */
+void phl_params_round(phl_params *params);
+
 /* Refuse, as phl_params_create does, a model of these bytes. */
 phl_status phl_params_limit(phl_kind kind, uint32_t states, uint32_t slots, uint64_t bytes,
                             uint64_t memory_limit, phl_error *error);

@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "store/frame.h"
 
 enum { PIECE = 1 << 18 }; /* bytes read at a time; a multiple of every width */
 
 static const struct {
     const char *name;
     size_t width;
-} dtypes[] = {{NULL, 1}, {"uint8", 1}, {"int32", 4}, {"uint32", 4}, {"uint64", 8}, {"float64", 8}};
+} dtypes[] = {{NULL, 1},     {"uint8", 1},   {"int32", 4},  {"uint32", 4},
+              {"uint64", 8}, {"float64", 8}, {"float32", 4}};
 
 const char *phl_array_dtype_name(phl_dtype dtype)
 {
@@ -81,6 +83,22 @@ static void decode(const unsigned char *bytes, size_t width, char *value)
  * Writing
  * ------------------------------------------------------------------------------------------- */
 
+/* One part, compressed where that helps. */
+static phl_status write_bytes(const phl_database *database, sqlite3_stmt *insert,
+                              const unsigned char *bytes, size_t length, phl_error *error)
+{
+    unsigned char *frame = NULL;
+    size_t frame_length = 0;
+    phl_status status = phl_frame_pack(bytes, length, &frame, &frame_length, error);
+    if (status == PHL_OK) {
+        (void)sqlite3_bind_blob(insert, 6, frame != NULL ? frame : bytes,
+                                (int)(frame != NULL ? frame_length : length), SQLITE_STATIC);
+        status = phl_statement_run(database, insert, error);
+    }
+    phl_free(frame);
+    return status;
+}
+
 phl_status phl_array_write(const phl_database *database, sqlite3_stmt *insert,
                            const phl_array *array, const char *shape, phl_error *error)
 {
@@ -109,8 +127,7 @@ phl_status phl_array_write(const phl_database *database, sqlite3_stmt *insert,
         phl_sha256_bytes(bytes, now * width, checksum);
         (void)sqlite3_bind_int(insert, 2, part++);
         (void)sqlite3_bind_blob(insert, 5, checksum, sizeof checksum, SQLITE_STATIC);
-        (void)sqlite3_bind_blob(insert, 6, bytes, (int)(now * width), SQLITE_STATIC);
-        status = phl_statement_run(database, insert, error);
+        status = write_bytes(database, insert, bytes, now * width, error);
         done += now;
     } while (status == PHL_OK && done < count);
     phl_free(bytes);
@@ -161,7 +178,7 @@ static phl_status read_dtype(phl_database *database, sqlite3_stmt *statement, ph
     if (status != PHL_OK) {
         return status;
     }
-    for (int i = PHL_UINT8; i <= PHL_FLOAT64; i++) {
+    for (int i = PHL_UINT8; i <= PHL_FLOAT32; i++) {
         if (strcmp(name, dtypes[i].name) == 0) {
             *dtype = (phl_dtype)i;
             return PHL_OK;
@@ -170,7 +187,49 @@ static phl_status read_dtype(phl_database *database, sqlite3_stmt *statement, ph
     return phl_database_damaged(database, error, "an array of unknown type");
 }
 
-/* The present row; entry->shape stays NULL on failure. */
+/* Bytes of an array of this shape, "[3,10]", into *bytes; false if it is none. */
+static bool bytes_of_shape(const char *shape, size_t width, uint64_t *bytes)
+{
+    const uint64_t most = (uint64_t)1 << 60;
+    const char *at = shape;
+    *bytes = width;
+    bool none = false;
+    do {
+        uint64_t extent = 0;
+        const char *first = ++at; /* after '[' or ',' */
+        for (; *at >= '0' && *at <= '9' && extent < most; at++) {
+            extent = extent * 10 + (uint64_t)(*at - '0');
+        }
+        none = none || extent == 0;
+        if (at == first || (extent > 0 && *bytes > most / extent)) {
+            return false;
+        }
+        *bytes *= extent > 0 ? extent : 1;
+    } while (*at == ',');
+    *bytes = none ? 0 : *bytes;
+    return shape[0] == '[' && strcmp(at, "]") == 0;
+}
+
+/* What the part unpacks to, from the shape of the whole. */
+static phl_status find_length(const phl_database *database, phl_entry *entry, phl_error *error)
+{
+    uint64_t all = 0, before = (uint64_t)entry->part * PHL_ARRAY_PART;
+    bool good = bytes_of_shape(entry->shape, phl_array_dtype_width(entry->dtype), &all);
+    if (good && before > 0 && before >= all) {
+        return phl_database_damaged(database, error, "the parts of %s do not fit together",
+                                    entry->name);
+    }
+    entry->length = all - before < PHL_ARRAY_PART ? all - before : PHL_ARRAY_PART;
+    bool framed = entry->length >= PHL_FRAME_LEAST && entry->stored < entry->length &&
+                  entry->length / PHL_FRAME_RATIO <= entry->stored; /* unpacks to no more */
+    good = good && (framed || entry->stored == entry->length);
+    return good
+               ? PHL_OK
+               : phl_database_damaged(database, error, "%s has shape %.60s in %llu bytes",
+                                      entry->name, entry->shape, (unsigned long long)entry->stored);
+}
+
+/* The present row. */
 static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, phl_entry *entry,
                              phl_error *error)
 {
@@ -210,11 +269,11 @@ static phl_status read_entry(phl_database *database, sqlite3_stmt *statement, ph
     }
     entry->slot = (uint32_t)slot;
     entry->part = (uint32_t)part;
-    entry->length = (uint64_t)length;
+    entry->stored = (uint64_t)length;
     status = phl_statement_text(database, statement, 5, false, &shape, &shape_length, error);
     if (status == PHL_OK) {
         entry->shape = phl_copy_text(shape, shape_length, error);
-        status = entry->shape == NULL ? PHL_ERR_MEMORY : PHL_OK;
+        status = entry->shape == NULL ? PHL_ERR_MEMORY : find_length(database, entry, error);
     }
     return status;
 }
@@ -237,10 +296,10 @@ phl_status phl_array_directory_read(phl_database *database, phl_schema_number ta
         phl_entry *entry = &directory->entries[directory->count];
         memset(entry, 0, sizeof *entry);
         status = read_entry(database, statement, entry, error);
+        directory->count++; /* what it holds is released with the others */
         if (status != PHL_OK) {
             break;
         }
-        directory->count++;
         if (directory->count > 1 &&
             compare(entry - 1, entry->owner, entry->name, entry->slot, entry->part) >= 0) {
             status = phl_database_damaged(database, error, "table %s is out of order",
@@ -301,34 +360,114 @@ uint64_t phl_array_directory_bytes(const phl_array_directory *directory, const p
  * Reading
  * ------------------------------------------------------------------------------------------- */
 
-/* One part into elements `done` and on. */
-static phl_status read_part(const phl_database *database, phl_schema_number table,
-                            const phl_entry *entry, const phl_array *array, size_t done,
-                            unsigned char *piece, phl_error *error)
+/* Where the bytes of arrays come from: one part after the other, in pieces. */
+struct part_reader {
+    const phl_database *database;
+    phl_schema_number table;
+    phl_unframer *unframer;  /* NULL until a part is compressed */
+    unsigned char *in, *out; /* [PIECE] each; `in` of compressed bytes, with the unframer */
+    size_t in_begin, in_end; /* of what has not been unpacked yet */
+    sqlite3_blob *blob;
+    size_t taken; /* of the blob */
+};
+
+static void close_reader(struct part_reader *reader)
 {
-    sqlite3_blob *blob = NULL;
-    size_t width = phl_array_dtype_width(array->dtype);
-    phl_sha256 sha;
-    unsigned char checksum[PHL_SHA256_SIZE];
-    phl_sha256_init(&sha);
-    int code = sqlite3_blob_open(database->db, "main", phl_schema_of(table)->name, "data",
-                                 entry->rowid, 0, &blob);
-    if (code == SQLITE_OK && (uint64_t)sqlite3_blob_bytes(blob) != entry->length) {
-        code = SQLITE_CORRUPT;
+    phl_unframer_free(reader->unframer);
+    phl_free(reader->in);
+    phl_free(reader->out);
+}
+
+/* The next bytes of the part as they are stored. */
+static phl_status read_stored(struct part_reader *reader, unsigned char *to, size_t length,
+                              phl_error *error)
+{
+    int code = sqlite3_blob_read(reader->blob, to, (int)length, (int)reader->taken);
+    reader->taken += length;
+    return code == SQLITE_OK ? PHL_OK : phl_database_raise(reader->database, code, error);
+}
+
+/* `length` bytes out of the frame, into reader->out; after the last ones it must end. */
+static phl_status unpack(struct part_reader *reader, const phl_entry *entry, size_t length,
+                         bool last, phl_error *error)
+{
+    size_t filled = 0;
+    bool ended = false;
+    phl_status status = PHL_OK;
+    while (status == PHL_OK && (filled < length || (last && !ended))) {
+        size_t used = 0, made = 0, left = (size_t)entry->stored - reader->taken;
+        if (reader->in_begin == reader->in_end && left > 0) {
+            reader->in_begin = 0;
+            reader->in_end = left < PIECE ? left : PIECE;
+            status = read_stored(reader, reader->in, reader->in_end, error);
+        }
+        if (status == PHL_OK &&
+            (!phl_unframer_take(reader->unframer, reader->in + reader->in_begin,
+                                reader->in_end - reader->in_begin, &used, reader->out + filled,
+                                length - filled, &made, &ended) ||
+             (!ended && used == 0 && made == 0) || (ended && filled + made < length))) {
+            status =
+                phl_database_damaged(reader->database, error, "%s cannot be unpacked", entry->name);
+        }
+        reader->in_begin += used;
+        filled += made;
     }
-    for (size_t at = 0; code == SQLITE_OK && at < entry->length;) {
+    return status;
+}
+
+static phl_status prepare_unframer(struct part_reader *reader, phl_error *error)
+{
+    reader->in_begin = reader->in_end = 0;
+    if (reader->unframer != NULL) {
+        phl_unframer_begin(reader->unframer);
+        return PHL_OK;
+    }
+    reader->in = phl_alloc(PIECE, 1, error);
+    return reader->in == NULL ? PHL_ERR_MEMORY : phl_unframer_create(&reader->unframer, error);
+}
+
+/* The numbers of an open part, in pieces, into elements `done` and on. */
+static phl_status read_pieces(struct part_reader *reader, const phl_entry *entry,
+                              const phl_array *array, size_t done, phl_sha256 *sha,
+                              phl_error *error)
+{
+    size_t width = phl_array_dtype_width(array->dtype);
+    bool packed = entry->stored < entry->length;
+    phl_status status = packed ? prepare_unframer(reader, error) : PHL_OK;
+    for (size_t at = 0; status == PHL_OK && at < entry->length;) {
         size_t now = entry->length - at < PIECE ? (size_t)entry->length - at : PIECE;
-        code = sqlite3_blob_read(blob, piece, (int)now, (int)at);
-        if (code == SQLITE_OK) {
-            phl_sha256_add(&sha, piece, now);
+        status = packed ? unpack(reader, entry, now, at + now == entry->length, error)
+                        : read_stored(reader, reader->out, now, error);
+        if (status == PHL_OK) {
+            phl_sha256_add(sha, reader->out, now);
             for (size_t i = 0; i < now / width; i++) {
-                decode(piece + i * width, width, element(array, done + at / width + i, width));
+                decode(reader->out + i * width, width,
+                       element(array, done + at / width + i, width));
             }
             at += now;
         }
     }
-    phl_status status = code == SQLITE_OK ? PHL_OK : phl_database_raise(database, code, error);
-    (void)sqlite3_blob_close(blob);
+    return status;
+}
+
+/* One part into elements `done` and on. */
+static phl_status read_part(struct part_reader *reader, const phl_entry *entry,
+                            const phl_array *array, size_t done, phl_error *error)
+{
+    const phl_database *database = reader->database;
+    phl_sha256 sha;
+    unsigned char checksum[PHL_SHA256_SIZE];
+    phl_sha256_init(&sha);
+    reader->blob = NULL;
+    reader->taken = 0;
+    int code = sqlite3_blob_open(database->db, "main", phl_schema_of(reader->table)->name, "data",
+                                 entry->rowid, 0, &reader->blob);
+    if (code == SQLITE_OK && (uint64_t)sqlite3_blob_bytes(reader->blob) != entry->stored) {
+        code = SQLITE_CORRUPT;
+    }
+    phl_status status = code == SQLITE_OK ? read_pieces(reader, entry, array, done, &sha, error)
+                                          : phl_database_raise(database, code, error);
+    (void)sqlite3_blob_close(reader->blob);
     phl_sha256_finish(&sha, checksum);
     if (status == PHL_OK && memcmp(checksum, entry->checksum, sizeof checksum) != 0) {
         status =
@@ -353,8 +492,9 @@ phl_status phl_array_read(const phl_database *database, const phl_array_director
                                     array->name, first->shape, phl_array_dtype_name(first->dtype),
                                     shape);
     }
-    unsigned char *piece = phl_alloc(count < PIECE / width ? count : PIECE / width, width, error);
-    if (piece == NULL) {
+    struct part_reader reader = {.database = database, .table = directory->table};
+    reader.out = phl_alloc(count < PIECE / width ? count : PIECE / width, width, error);
+    if (reader.out == NULL) {
         return PHL_ERR_MEMORY;
     }
     phl_status status = PHL_OK;
@@ -369,12 +509,12 @@ phl_status phl_array_read(const phl_database *database, const phl_array_director
             status = phl_database_damaged(database, error, "the parts of %s do not fit together",
                                           array->name);
         } else {
-            status = read_part(database, directory->table, entry, array, done, piece, error);
+            status = read_part(&reader, entry, array, done, error);
             done += (size_t)entry->length / width;
         }
         entry++;
     } while (status == PHL_OK && done < count);
-    phl_free(piece);
+    close_reader(&reader);
     return status;
 }
 

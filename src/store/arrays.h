@@ -1,7 +1,8 @@
 /* arrays.h - arrays of numbers as rows of a table: tensors of models, the forest, checkpoints.
  *
- * An array is stored row-major, little-endian, with its name, type, shape and the SHA-256 of its
- * bytes.  Beyond PHL_ARRAY_PART bytes it is cut into parts, one row each.
+ * An array is stored row-major, little-endian, with its name, type, shape and the SHA-256 of these
+ * bytes; beyond PHL_ARRAY_PART bytes it is cut into parts, one row each.  A part that is shorter
+ * than its shape says is compressed (frame.h).
  */
 #ifndef PHL_STORE_ARRAYS_H
 #define PHL_STORE_ARRAYS_H
@@ -44,7 +45,8 @@ typedef struct phl_entry {
     char *shape;
     unsigned char checksum[PHL_SHA256_SIZE];
     int64_t rowid;
-    uint64_t length; /* bytes */
+    uint64_t length; /* bytes of its numbers, as the shape of the array tells */
+    uint64_t stored; /* bytes in the file: fewer where they are compressed (frame.h) */
 } phl_entry;
 
 /* All rows, ascending by owner, name, slot and part. */
@@ -54,8 +56,8 @@ typedef struct phl_array_directory {
     phl_entry *entries;
 } phl_array_directory;
 
-/* Of the table tensor, forest or checkpoint.  Takes the bytes of all arrays from the database's
- * budget.  To be cleared on failure too. */
+/* Of a table of arrays.  Takes the bytes of all arrays from the database's budget.  To be cleared
+ * on failure too. */
 phl_status phl_array_directory_read(phl_database *database, phl_schema_number table,
                                     phl_array_directory *directory, phl_error *error);
 void phl_array_directory_clear(phl_array_directory *directory);

@@ -47,6 +47,66 @@ static phl_array array_of(const phl_tensor *tensor)
  * Writing
  * ------------------------------------------------------------------------------------------- */
 
+/* Rows of floats, each divided by its sum: what phl_params_round leaves.  `floats` has room for all
+ * numbers of the tensor, in the order of the file; false if something would be lost. */
+static bool narrow(const phl_array *array, float *floats)
+{
+    const double *data = array->data;
+    for (size_t r = 0; r < array->rows; r++) {
+        float *row = floats + r * array->columns;
+        const double *from = data + r * array->row_stride;
+        double sum = 0.0;
+        for (size_t c = 0; c < array->columns; c++) {
+            row[c] = (float)from[c * array->column_stride];
+            sum += row[c];
+        }
+        for (size_t c = 0; c < array->columns; c++) {
+            if (!(sum > 0.0) || row[c] / sum != from[c * array->column_stride]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void widen(const phl_array *array, const float *floats)
+{
+    double *data = array->data;
+    for (size_t r = 0; r < array->rows; r++) {
+        const float *row = floats + r * array->columns;
+        double sum = 0.0;
+        for (size_t c = 0; c < array->columns; c++) {
+            sum += row[c];
+        }
+        for (size_t c = 0; c < array->columns; c++) {
+            data[r * array->row_stride + c * array->column_stride] = row[c] / sum;
+        }
+    }
+}
+
+static phl_array array_of_floats(const phl_array *array, float *floats)
+{
+    phl_array narrow =
+        phl_array_flat(array->name, PHL_FLOAT32, floats, array->rows * array->columns);
+    narrow.slot = array->slot;
+    return narrow;
+}
+
+/* A table as it is or, where nothing is lost, as floats. */
+static phl_status write_table(const phl_database *database, sqlite3_stmt *insert,
+                              const phl_array *array, const char *shape, phl_error *error)
+{
+    float *floats = phl_alloc(array->rows * array->columns, sizeof *floats, error);
+    if (floats == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    phl_array small = array_of_floats(array, floats);
+    phl_status status =
+        phl_array_write(database, insert, narrow(array, floats) ? &small : array, shape, error);
+    phl_free(floats);
+    return status;
+}
+
 phl_status phl_draw_store_write(const phl_database *database, sqlite3_stmt *insert, int64_t model,
                                 const phl_params *params, phl_error *error)
 {
@@ -58,7 +118,9 @@ phl_status phl_draw_store_write(const phl_database *database, sqlite3_stmt *inse
         phl_array array = array_of(&tensor);
         status = write_shape(&tensor, &shape, error);
         if (status == PHL_OK) {
-            status = phl_array_write(database, insert, &array, shape.bytes, error);
+            status = params->kind != PHL_GRAMMAR && tensor.dtype == PHL_FLOAT64
+                         ? write_table(database, insert, &array, shape.bytes, error)
+                         : phl_array_write(database, insert, &array, shape.bytes, error);
         }
     }
     phl_text_clear(&shape);
@@ -128,7 +190,6 @@ static phl_status read_axes(const phl_database *database, const phl_array_direct
                             phl_axis **axes, uint32_t *n_axes, phl_error *error)
 {
     const char *name = kind->soft ? "mode" : "partition";
-    uint64_t row = ((uint64_t)kind->states + 1) * sizeof(double);
     *axes = phl_alloc_zero(count, sizeof **axes, error);
     phl_status status = *axes == NULL ? PHL_ERR_MEMORY : PHL_OK;
     for (size_t i = 0; status == PHL_OK && i < count; i++) {
@@ -143,12 +204,14 @@ static phl_status read_axes(const phl_database *database, const phl_array_direct
             continue;
         }
         uint64_t bytes = phl_array_directory_bytes(directory, entry);
+        uint64_t row = ((uint64_t)kind->states + 1) * phl_array_dtype_width(entry->dtype);
         if (bytes == 0 || bytes % row != 0 || bytes / row > kind->states + 1) {
             status = phl_database_damaged(database, error, "a mode matrix of another size");
             continue;
         }
         axis->size = (uint32_t)(bytes / row);
-        axis->matrix = phl_alloc_zero((size_t)(bytes / sizeof(double)), sizeof(double), error);
+        axis->matrix =
+            phl_alloc_zero(((size_t)kind->states + 1) * axis->size, sizeof(double), error);
         status = axis->matrix == NULL ? PHL_ERR_MEMORY : PHL_OK;
     }
     return status;
@@ -172,6 +235,27 @@ static bool sizes_fit(const phl_draw_kind *kind, const phl_axis *axes, uint32_t 
            2 * stored + 1024;
 }
 
+static phl_status read_table(const phl_database *database, const phl_array_directory *directory,
+                             int64_t model, const phl_array *array, const char *shape,
+                             phl_error *error)
+{
+    const phl_entry *entry = phl_array_directory_find(directory, model, array->name, array->slot);
+    if (entry == NULL || entry->dtype != PHL_FLOAT32) {
+        return phl_array_read(database, directory, model, array, shape, error);
+    }
+    float *floats = phl_alloc(array->rows * array->columns, sizeof *floats, error);
+    if (floats == NULL) {
+        return PHL_ERR_MEMORY;
+    }
+    phl_array small = array_of_floats(array, floats);
+    phl_status status = phl_array_read(database, directory, model, &small, shape, error);
+    if (status == PHL_OK) {
+        widen(array, floats);
+    }
+    phl_free(floats);
+    return status;
+}
+
 /* Partitions are there already. */
 static phl_status read_tables(const phl_database *database, const phl_array_directory *directory,
                               int64_t model, phl_params *params, phl_error *error)
@@ -186,7 +270,7 @@ static phl_status read_tables(const phl_database *database, const phl_array_dire
         }
         status = write_shape(&tensor, &shape, error);
         if (status == PHL_OK) {
-            status = phl_array_read(database, directory, model, &array, shape.bytes, error);
+            status = read_table(database, directory, model, &array, shape.bytes, error);
         }
     }
     phl_text_clear(&shape);
@@ -253,7 +337,7 @@ phl_status phl_draw_store_read(const phl_database *database, const phl_array_dir
     phl_params *made = NULL;
     uint64_t stored = 0;
     for (size_t i = 0; i < count; i++) {
-        stored += first[i].length;
+        stored += first[i].length * (first[i].dtype == PHL_FLOAT32 ? 2 : 1);
     }
     phl_status status = read_axes(database, directory, first, count, kind, &axes, &n_axes, error);
     if (status == PHL_OK && !sizes_fit(kind, axes, n_axes, stored)) {

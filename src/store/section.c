@@ -9,14 +9,14 @@ static const struct {
     bool required;
     phl_schema_number first, last; /* tables */
 } sections[PHL_SECTIONS] = {
-    [PHL_SECTION_MODELS] = {"models", "the models", 1, true, PHL_TABLE_META, PHL_TABLE_TENSOR},
+    [PHL_SECTION_MODELS] = {"models", "the models", 2, true, PHL_TABLE_META, PHL_TABLE_TENSOR},
     [PHL_SECTION_TRACE] = {"trace", "the traces", 1, false, PHL_TABLE_TRACE, PHL_TABLE_TRACE},
-    [PHL_SECTION_FOREST] = {"forest", "the forest", 1, false, PHL_TABLE_FOREST, PHL_TABLE_FOREST},
-    [PHL_SECTION_CHECKPOINT] = {"checkpoint", "the checkpoint", 1, false, PHL_TABLE_CHECKPOINT,
+    [PHL_SECTION_FOREST] = {"forest", "the forest", 2, false, PHL_TABLE_FOREST, PHL_TABLE_FOREST},
+    [PHL_SECTION_CHECKPOINT] = {"checkpoint", "the checkpoint", 2, false, PHL_TABLE_CHECKPOINT,
                                 PHL_TABLE_CHECKPOINT},
-    [PHL_SECTION_HEAD] = {"head", "the classifier", 1, true, PHL_TABLE_HEAD, PHL_TABLE_HEAD},
-    [PHL_SECTION_EXPERT] = {"expert", "the expert", 1, true, PHL_TABLE_EXPERT, PHL_TABLE_EXPERT},
-    [PHL_SECTION_MEMBERS] = {"members", "further models", 1, true, PHL_TABLE_MEMBERS,
+    [PHL_SECTION_HEAD] = {"head", "the classifier", 2, true, PHL_TABLE_HEAD, PHL_TABLE_HEAD},
+    [PHL_SECTION_EXPERT] = {"expert", "the expert", 2, true, PHL_TABLE_EXPERT, PHL_TABLE_EXPERT},
+    [PHL_SECTION_MEMBERS] = {"members", "further models", 2, true, PHL_TABLE_MEMBERS,
                              PHL_TABLE_MEMBERS},
     [PHL_SECTION_SHAPES] = {"shapes", "the model of shapes", 1, true, PHL_TABLE_SHAPES,
                             PHL_TABLE_SHAPES},

@@ -157,6 +157,7 @@ static phl_status keep_draw(phl_train_task *task, phl_gibbs *gibbs, phl_error *e
     phl_gibbs_parameters_expand(gibbs);
     phl_status status = phl_params_clone(gibbs->params, &draw.params, error);
     if (status == PHL_OK) {
+        phl_params_round(draw.params);
         /* The pass of the next iteration is this one: nothing is drawn in between. */
         status = phl_gibbs_likelihood(gibbs, &draw.log_likelihood, error);
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "fuzz.h"
 #include "store/section.h"
@@ -327,12 +328,19 @@ static void edit(sqlite3 *db, struct input *input)
 
 static void put_checksum(sqlite3_context *context, int n, sqlite3_value **values)
 {
-    phl_sha256 sha;
+    static unsigned char plain[1 << 20];
     unsigned char digest[PHL_SHA256_SIZE];
+    const void *bytes = sqlite3_value_blob(values[0]);
+    size_t length = (size_t)sqlite3_value_bytes(values[0]);
     (void)n;
-    phl_sha256_init(&sha);
-    phl_sha256_add(&sha, sqlite3_value_blob(values[0]), (size_t)sqlite3_value_bytes(values[0]));
-    phl_sha256_finish(&sha, digest);
+    size_t frame = ZSTD_findFrameCompressedSize(bytes, length);
+    size_t unpacked =
+        ZSTD_isError(frame) ? frame : ZSTD_decompress(plain, sizeof plain, bytes, frame);
+    if (!ZSTD_isError(unpacked)) { /* compressed: what it holds */
+        bytes = plain;
+        length = unpacked;
+    }
+    phl_sha256_bytes(bytes, length, digest);
     sqlite3_result_blob(context, digest, sizeof digest, SQLITE_TRANSIENT);
 }
 

@@ -12,6 +12,7 @@ TAP on standard output.
 import json
 import math
 import os
+import random
 import resource
 import shutil
 import signal
@@ -21,8 +22,11 @@ import sys
 import tempfile
 import time
 
+import zstandard
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402  # pylint: disable=wrong-import-position
+import run_arrays  # noqa: E402  # pylint: disable=wrong-import-position
 import run_files  # pylint: disable=wrong-import-position
 
 PHLOEM = os.path.abspath(sys.argv[1])
@@ -111,10 +115,12 @@ def use(path, name, expected=None):
                 *([] if said else [f"expected: {expected}"] + [a.error for a in answers]))
 
 
-def case(name, kind, change, expected=None, mend=True):
-    """A run of this kind, changed by SQL or by a function of a connection."""
+def case(name, kind, change, expected=None, mend=True, plain=True):
+    """A run of this kind, changed by SQL or by a function of a connection.  plain: its arrays are not compressed."""
     copy(f"{kind}.run", "case.run")
     run = run_files.connect("case.run")
+    if plain:
+        run_arrays.unpack_run(run)
     if callable(change):
         change(run)
     else:
@@ -189,8 +195,8 @@ def schema_cases():
          "INSERT INTO section VALUES ('newer', 1, 1, zeroblob(32))", "section 'newer', which phloem")
     case("a section that may be passed over", "tf",
          "INSERT INTO section VALUES ('notes', 7, 0, x'00')")
-    case("a newer known section", "tf", "UPDATE section SET version = 2 WHERE name = 'models'",
-         "version 2 of section 'models'")
+    case("a newer known section", "tf", "UPDATE section SET version = 3 WHERE name = 'models'",
+         "version 3 of section 'models'")
     case("many sections", "tf", lambda run: run.executemany(
         "INSERT INTO section VALUES (?, 1, 0, x'00')", [(f"s{i}",) for i in range(100000)]))
     case("no sections", "tf", "DELETE FROM section", "lacks a section")
@@ -377,6 +383,70 @@ def number_cases():
          "printf('%.*c', 100000, '['));" + INTERRUPTED)
 
 
+# ---- Compressed arrays -----------------------------------------------------------------------------
+
+def packed_cases():
+    """Arrays that say they are compressed."""
+    def put(table, name, data, shape=None, dtype=None):
+        def edit(run):
+            for column, value in (("data", data), ("shape", shape), ("dtype", dtype)):
+                if value is not None:
+                    run.execute(f"UPDATE {table} SET {column} = ? WHERE name = ?", (value, name))
+            run.execute(INTERRUPTED)
+        return edit
+
+    def pack(length, level=3, **options):
+        return zstandard.ZstdCompressor(level=level, **options).compress(bytes(length))
+
+    emission = "emission has shape"
+    case("nothing changed", "tf", "SELECT 1", plain=False)
+    for table, name, kind in (("tensor", "emission", "tf"), ("forest", "link", "tf"),
+                              ("checkpoint", "emission", "tf"), ("tensor", "counts", "grammar")):
+        for length in (1 << 26, 1 << 30, 1 << 36, 1 << 62, 10 ** 30):
+            case(f"{name} of {table}: {length} numbers in 3 KB", kind,
+                 put(table, name, pack(1 << 25)[:3000], f"[{length}]"), "in ", plain=False)
+    case("a bomb of 128 MB in 4 KB", "tf", put("tensor", "emission", pack(1 << 27), f"[{1 << 24}]"), emission,
+         plain=False)
+    case("a bomb of 64 MB filled up to 2 MB", "tf",
+         put("tensor", "emission", pack(1 << 26) + bytes((1 << 21) + 9), f"[{1 << 23}]"), emission, plain=False)
+    shape = "(SELECT shape FROM tensor WHERE name = 'emission' AND model = 0)"
+
+    def same_shape(make):
+        """The counts of the first class: what make gives for their length."""
+        def edit(run):
+            text = run_files.text(run.execute(
+                "SELECT shape FROM tensor WHERE name = 'counts' AND model = 0").fetchone()[0])
+            run.execute("UPDATE tensor SET data = ? WHERE name = 'counts' AND model = 0",
+                        (make(8 * math.prod(json.loads(text))),))
+        return edit
+
+    def noise(length):
+        """A frame of bytes that do not become small."""
+        return zstandard.ZstdCompressor().compress(bytes(random.Random(length).choices(range(8), k=length)))
+    cannot = "counts cannot be unpacked"
+    case("a frame of zeros", "grammar", same_shape(pack), "in ", plain=False)
+    case("a frame of noise", "grammar", same_shape(noise), plain=False)
+    case("a frame that is cut", "grammar", same_shape(lambda n: noise(n)[:-4]), cannot, plain=False)
+    case("a frame too long", "grammar", same_shape(lambda n: noise(n + 1)), cannot, plain=False)
+    case("a frame too short", "grammar", same_shape(lambda n: noise(n - 1)), cannot, plain=False)
+    case("a frame twice too long", "grammar", same_shape(lambda n: noise(2 * n)), cannot, plain=False)
+    case("a frame with a wide window", "grammar", same_shape(lambda n: zstandard.ZstdCompressor(
+        compression_params=zstandard.ZstdCompressionParameters(window_log=27, write_content_size=False))
+        .compressobj().compress(bytes(n)) + bytes(40)), cannot, plain=False)
+    case("a frame that is to be skipped", "grammar",
+         same_shape(lambda n: struct.pack("<II", 0x184D2A50, n // 16) + bytes(n // 16)), cannot, plain=False)
+    case("no frame", "grammar", same_shape(lambda n: b"x" * (n // 2)), cannot, plain=False)
+    for word, number in (("zeros", 0.0), ("infinite", math.inf), ("no numbers", math.nan), ("negative", -1.0),
+                         ("tiny", 1e-45)):
+        def floats(run, number=number):
+            text = run_files.text(run.execute(f"SELECT {shape}").fetchone()[0])
+            count = math.prod(json.loads(text))
+            put("tensor", "emission", struct.pack(f"<{count}f", *[number] * count), None, "float32")(run)
+        case(f"floats: {word}", "tf", floats, plain=False)
+    for bad in ("", "[]", "[3", "[3,]", "[,3]", "[-1]", "[1e3]", "3", "[3]x", "[[3]]", "[ 3]", "[99999999999999999999]"):
+        case(f"shape {bad!r}", "tf", put("tensor", "emission", None, bad), "emission has", plain=False)
+
+
 # ---- Grammars --------------------------------------------------------------------------------------
 
 def grammar_cases():
@@ -492,7 +562,8 @@ def main():
         make_runs()
         for kind in ("tf", "soft", "paper", "sp", "td", "full", "classes", "grammar"):
             use(f"{kind}.run", f"{kind}, as it was")
-        for cases in (schema_cases, page_cases, number_cases, grammar_cases, tree_cases, growth_cases):
+        for cases in (schema_cases, page_cases, number_cases, packed_cases, grammar_cases, tree_cases,
+                      growth_cases):
             cases()
         os.chdir("/")
     return REPORT.end()

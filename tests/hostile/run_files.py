@@ -2,6 +2,8 @@
 whole again.  The digests follow docs/run-file.md, formats 1 and 2."""
 import hashlib
 import sqlite3
+
+import zstandard
 import struct
 
 # The columns of each table that a digest covers, in order.
@@ -85,6 +87,14 @@ def old_digest(run, section):
     return sha.hexdigest()
 
 
+def content(data):
+    """Of an array: what its frame holds if it is one, or else its bytes."""
+    try:
+        return zstandard.ZstdDecompressor().decompress(data, 1 << 20)
+    except zstandard.ZstdError:
+        return data
+
+
 def mend(run, checksums=True):
     """Make digests (and checksums) fit what is there.  Tables that are gone are passed over."""
     for table in ("tensor", "forest", "checkpoint"):
@@ -93,7 +103,7 @@ def mend(run, checksums=True):
             for row, data in rows:
                 if isinstance(data, bytes):
                     run.execute(f"UPDATE {table} SET checksum = ? WHERE rowid = ?",
-                                (hashlib.sha256(data).digest(), row))
+                                (hashlib.sha256(content(data)).digest(), row))
         except sqlite3.Error:
             pass
     version = run.execute("PRAGMA user_version").fetchone()[0]

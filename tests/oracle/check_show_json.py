@@ -9,11 +9,16 @@ Exit code 1, with a message, if anything is wrong.
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import struct
 import sys
 
-FORMATS = {"float64": "d", "int32": "i", "uint32": "I", "uint64": "Q", "uint8": "B"}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+import run_arrays  # noqa: E402  # pylint: disable=wrong-import-position
+
+FORMATS = {"float32": "f", "float64": "d", "int32": "i", "uint32": "I", "uint64": "Q", "uint8": "B"}
 
 
 def demand(condition, message):
@@ -148,13 +153,14 @@ def digest(run, tables):
 def check_digests(run):
     rows = run.execute("SELECT name, version, required, digest FROM section ORDER BY name")
     demand([row[:3] for row in rows] ==
-           [("checkpoint", 1, 0), ("expert", 1, 1), ("forest", 1, 0), ("head", 1, 1), ("members", 1, 1),
-            ("models", 1, 1), ("shapes", 1, 1), ("trace", 1, 0)], "sections")
+           [("checkpoint", 2, 0), ("expert", 2, 1), ("forest", 2, 0), ("head", 2, 1), ("members", 2, 1),
+            ("models", 2, 1), ("shapes", 2, 1), ("trace", 1, 0)], "sections")
     for name, stored in run.execute("SELECT name, digest FROM section"):
         demand(digest(run, SECTIONS[name]) == stored, f"digest of section {name}")
     for table in ("tensor", "forest", "checkpoint", "head", "expert", "members", "shapes"):
-        for name, checksum, data in run.execute(f"SELECT name, checksum, data FROM {table}"):
-            demand(hashlib.sha256(data).digest() == checksum, f"checksum of {name}")
+        for name, checksum, *array in run.execute(
+                f"SELECT name, checksum, data, dtype, shape, part FROM {table}"):
+            demand(hashlib.sha256(run_arrays.unpacked(*array)).digest() == checksum, f"checksum of {name}")
 
 
 def nest(numbers, sizes):
@@ -167,12 +173,24 @@ def nest(numbers, sizes):
 def tensors(run, model):
     """{(name, slot): (shape, numbers)} of one model."""
     found = {}
-    for name, slot, dtype, shape, data in run.execute(
-            "SELECT name, slot, dtype, shape, data FROM tensor WHERE model = ? "
+    narrow = set()
+    for name, slot, dtype, shape, part, data in run.execute(
+            "SELECT name, slot, dtype, shape, part, data FROM tensor WHERE model = ? "
             "ORDER BY name, slot, part", [model]):
         letter = FORMATS[dtype]
+        data = run_arrays.unpacked(data, dtype, shape, part)
+        if dtype == "float32":
+            narrow.add((name, slot))
         numbers = struct.unpack(f"<{len(data) // struct.calcsize(letter)}{letter}", data)
         found.setdefault((name, slot), (json.loads(shape), []))[1].extend(numbers)
+    for key in narrow:  # each row is divided by its sum
+        shape, numbers = found[key]
+        for i in range(0, len(numbers), shape[-1]):
+            row = numbers[i:i + shape[-1]]
+            total = 0.0
+            for number in row:
+                total += number
+            numbers[i:i + shape[-1]] = [number / total for number in row]
     for key, (shape, numbers) in found.items():
         demand(math.prod(shape) == len(numbers), f"{key}: shape {shape}, {len(numbers)} numbers")
     return found

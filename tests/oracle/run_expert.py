@@ -20,6 +20,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import run_arrays  # noqa: E402
 
 PLACES = "N P G L R F E LL RR PL PR W".split()
 CHAINS = ["N P L R F E G", "N F E P L R", "N L R P LL RR", "N R L RR LL", "N P G PL PR", "N P R E", "N P L LL",
@@ -110,7 +111,7 @@ def weights_of(path):
     run = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     shape, data = run.execute("SELECT shape, data FROM expert WHERE name = 'weight'").fetchone()
     rows, columns = json.loads(shape)
-    values = struct.unpack(f"<{rows * columns}d", data)
+    values = struct.unpack(f"<{rows * columns}d", run_arrays.unpacked(data, "float64", shape))
     return [values[i * columns:(i + 1) * columns] for i in range(rows)]
 
 

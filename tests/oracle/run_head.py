@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import run_arrays  # noqa: E402
 
 try:
     import numpy
@@ -26,9 +27,10 @@ import sqlite3  # noqa: E402  # pylint: disable=wrong-import-position
 
 def stored(path):
     run = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    return {name: (json.loads(shape), numpy.frombuffer(data, "<f8" if dtype == "float64" else "<u4"))
-            for name, dtype, shape, data in
-            run.execute("SELECT name, dtype, shape, data FROM head WHERE dtype <> 'uint64'")}
+    return {name: (json.loads(shape), numpy.frombuffer(run_arrays.unpacked(data, dtype, shape, part),
+                                                       "<f8" if dtype == "float64" else "<u4"))
+            for name, dtype, shape, part, data in
+            run.execute("SELECT name, dtype, shape, part, data FROM head WHERE dtype <> 'uint64'")}
 
 
 def objective(weights, rows, truth, c):
