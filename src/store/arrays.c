@@ -83,13 +83,15 @@ static void decode(const unsigned char *bytes, size_t width, char *value)
  * Writing
  * ------------------------------------------------------------------------------------------- */
 
-/* One part, compressed where that helps. */
-static phl_status write_bytes(const phl_database *database, sqlite3_stmt *insert,
+/* One part, compressed where that helps.  Bytes stay as they are: names are short, and a run within
+ * a run (members_store.c) is to be taken out with sqlite3 alone. */
+static phl_status write_bytes(const phl_database *database, sqlite3_stmt *insert, phl_dtype dtype,
                               const unsigned char *bytes, size_t length, phl_error *error)
 {
     unsigned char *frame = NULL;
     size_t frame_length = 0;
-    phl_status status = phl_frame_pack(bytes, length, &frame, &frame_length, error);
+    phl_status status =
+        dtype == PHL_UINT8 ? PHL_OK : phl_frame_pack(bytes, length, &frame, &frame_length, error);
     if (status == PHL_OK) {
         (void)sqlite3_bind_blob(insert, 6, frame != NULL ? frame : bytes,
                                 (int)(frame != NULL ? frame_length : length), SQLITE_STATIC);
@@ -127,7 +129,7 @@ phl_status phl_array_write(const phl_database *database, sqlite3_stmt *insert,
         phl_sha256_bytes(bytes, now * width, checksum);
         (void)sqlite3_bind_int(insert, 2, part++);
         (void)sqlite3_bind_blob(insert, 5, checksum, sizeof checksum, SQLITE_STATIC);
-        status = write_bytes(database, insert, bytes, now * width, error);
+        status = write_bytes(database, insert, array->dtype, bytes, now * width, error);
         done += now;
     } while (status == PHL_OK && done < count);
     phl_free(bytes);
