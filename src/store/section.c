@@ -18,7 +18,7 @@ static const struct {
     [PHL_SECTION_EXPERT] = {"expert", "the expert", 2, true, PHL_TABLE_EXPERT, PHL_TABLE_EXPERT},
     [PHL_SECTION_MEMBERS] = {"members", "further models", 2, true, PHL_TABLE_MEMBERS,
                              PHL_TABLE_MEMBERS},
-    [PHL_SECTION_SHAPES] = {"shapes", "the model of shapes", 1, true, PHL_TABLE_SHAPES,
+    [PHL_SECTION_SHAPES] = {"shapes", "the model of shapes", 2, true, PHL_TABLE_SHAPES,
                             PHL_TABLE_SHAPES},
 };
 
