@@ -10,7 +10,7 @@ import zstandard
 
 WIDTH = {"uint8": 1, "int32": 4, "uint32": 4, "float32": 4, "uint64": 8, "float64": 8}
 PART = 1 << 26  # bytes of a part, unpacked
-TABLES = ("tensor", "forest", "checkpoint", "head", "expert", "members")
+TABLES = ("tensor", "forest", "checkpoint", "head", "expert", "members", "shapes")
 
 
 def unpacked(data, dtype, shape, part=0):

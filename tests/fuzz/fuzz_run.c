@@ -360,7 +360,8 @@ static void seal(sqlite3 *db)
                        "UPDATE checkpoint SET checksum = checksum_of(data);"
                        "UPDATE head SET checksum = checksum_of(data);"
                        "UPDATE expert SET checksum = checksum_of(data);"
-                       "UPDATE members SET checksum = checksum_of(data)",
+                       "UPDATE members SET checksum = checksum_of(data);"
+                       "UPDATE shapes SET checksum = checksum_of(data)",
                        NULL, NULL, NULL);
     sqlite3_stmt *select = NULL;
     int n = 0;
@@ -373,7 +374,7 @@ static void seal(sqlite3 *db)
         phl_digest digest;
         if (phl_section_digest(&database, (phl_section)section, &digest, NULL) == PHL_OK) {
             static const char *const names[PHL_SECTIONS] = {
-                "models", "trace", "forest", "checkpoint", "head", "expert", "members"};
+                "models", "trace", "forest", "checkpoint", "head", "expert", "members", "shapes"};
             sqlite3_stmt *update = NULL;
             (void)sqlite3_prepare_v2(db, "UPDATE section SET digest = ?1 WHERE name = ?2", -1,
                                      &update, NULL);

@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402  # pylint: disable=wrong-import-position
+import run_arrays  # noqa: E402  # pylint: disable=wrong-import-position
 
 PHLOEM = os.path.abspath(sys.argv[1])
 REPORT = harness.Report()
@@ -255,8 +256,9 @@ def check_chances(name, expected, found, total):
 def check_events(name, run, model, labels):
     """What the run file holds."""
     base = sqlite3.connect(f"file:{run}?mode=ro", uri=True)
-    rows = {key: (json.loads(shape), data) for key, shape, data in
-            base.execute("SELECT name, shape, data FROM shapes")}
+    rows = {key: (json.loads(shape), run_arrays.unpacked(data, dtype, shape, part)) for
+            key, shape, dtype, part, data in
+            base.execute("SELECT name, shape, dtype, part, data FROM shapes")}
     base.close()
     n = rows["event"][0][0]
     numbers = struct.unpack(f"<{9 * n}I", rows["event"][1])

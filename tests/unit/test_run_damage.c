@@ -159,8 +159,11 @@ static void test_hostile(void **state)
          "checksum of partition"},
         {"UPDATE tensor SET name = 'matrix' WHERE name = 'partition'", "core has shape"},
         {"DELETE FROM forest WHERE name = 'link'", "link of the forest is missing"},
-        {"UPDATE forest SET data = zeroblob(length(data)) WHERE name = 'link'", "link cannot be unpacked"},
-        {"UPDATE forest SET data = zeroblob(12) WHERE name = 'label'", "checksum of label"},
+        {"UPDATE forest SET data = zeroblob(length(data)) WHERE name = 'link'",
+         "link cannot be unpacked"},
+        {"UPDATE forest SET data = zeroblob(12) WHERE name = 'label'",
+         "label has shape [202] in 12 bytes"},
+        {"UPDATE forest SET data = zeroblob(808) WHERE name = 'label'", "checksum of label"},
         {"DELETE FROM forest WHERE name = 'tree_line'", "tree_line of the forest is missing"},
     };
     phl_run *run = random_run(&shapes[A_TF], SEED, true);
