@@ -110,6 +110,16 @@ static void test_facts(void **state)
     must(phl_chain_weights_read(run, &good, error));
     assert_true(good);
     check_close(model->draws[2].weight, 0.75, 1e-12);
+    /* What was recorded is, to the bit, what is read. */
+    for (int i = 1; i < 100; i++) {
+        phl_chain_weights_apply(model, (double[]){i / 301.0, (300 - i) / 307.0}, 2);
+        must(phl_chain_weights_record(run, error));
+        double kept[] = {model->draws[0].weight, model->draws[1].weight, model->draws[2].weight};
+        must(phl_chain_weights_read(run, &good, error));
+        for (size_t d = 0; d < 3; d++) {
+            assert_true(model->draws[d].weight == kept[d]);
+        }
+    }
     /* A chain of weight 0 still counts where it alone finds a tree possible. */
     phl_chain_weights_apply(model, (double[]){0.0, 1.0}, 2);
     assert_true(model->draws[0].weight > 0.0 && model->draws[0].weight < 1e-9);
