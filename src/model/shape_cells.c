@@ -90,7 +90,7 @@ static void make_cells(phl_shape_model *model)
     model->n_cells = left;
 }
 
-phl_status phl_shape_model_finish(phl_shape_model *model, phl_error *error)
+phl_status phl_shape_cells_finish(phl_shape_model *model, phl_error *error)
 {
     size_t n = 0;
     for (size_t i = 0; i < model->n_rows; i++) {

@@ -288,7 +288,7 @@ phl_status phl_shape_model_clone(const phl_shape_model *model, phl_shape_model *
             memcpy(made->rows, model->rows, model->n_rows * sizeof *made->rows);
         }
         made->n_rows = model->n_rows;
-        status = phl_shape_model_finish(made, error);
+        status = phl_shape_cells_finish(made, error);
     }
     if (status != PHL_OK) {
         phl_shape_model_free(made);

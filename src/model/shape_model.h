@@ -70,11 +70,11 @@ phl_status phl_shape_model_create(uint32_t slots, uint32_t labels, size_t n_clas
 void phl_shape_model_free(phl_shape_model *model);
 
 /* Count the trees of a class, whose labels are rows of the run (label_row; numbers from `labels` on
- * do not count).  Then phl_shape_model_finish makes the contexts. */
+ * do not count).  Then phl_shape_cells_finish makes the contexts. */
 phl_status phl_shape_model_count(phl_shape_model *model, size_t class_index,
                                  const phl_forest *forest, const uint32_t *label_row,
                                  phl_error *error);
-phl_status phl_shape_model_finish(phl_shape_model *model, phl_error *error);
+phl_status phl_shape_cells_finish(phl_shape_model *model, phl_error *error);
 
 /* A copy, finished. */
 phl_status phl_shape_model_clone(const phl_shape_model *model, phl_shape_model **copy,

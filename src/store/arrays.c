@@ -375,7 +375,7 @@ struct part_reader {
 
 static void close_reader(struct part_reader *reader)
 {
-    phl_unframer_free(reader->unframer);
+    phl_frame_unpack_free(reader->unframer);
     phl_free(reader->in);
     phl_free(reader->out);
 }
@@ -404,9 +404,9 @@ static phl_status unpack(struct part_reader *reader, const phl_entry *entry, siz
             status = read_stored(reader, reader->in, reader->in_end, error);
         }
         if (status == PHL_OK &&
-            (!phl_unframer_take(reader->unframer, reader->in + reader->in_begin,
-                                reader->in_end - reader->in_begin, &used, reader->out + filled,
-                                length - filled, &made, &ended) ||
+            (!phl_frame_unpack_take(reader->unframer, reader->in + reader->in_begin,
+                                    reader->in_end - reader->in_begin, &used, reader->out + filled,
+                                    length - filled, &made, &ended) ||
              (!ended && used == 0 && made == 0) || (ended && filled + made < length))) {
             status =
                 phl_database_damaged(reader->database, error, "%s cannot be unpacked", entry->name);
@@ -421,11 +421,11 @@ static phl_status prepare_unframer(struct part_reader *reader, phl_error *error)
 {
     reader->in_begin = reader->in_end = 0;
     if (reader->unframer != NULL) {
-        phl_unframer_begin(reader->unframer);
+        phl_frame_unpack_begin(reader->unframer);
         return PHL_OK;
     }
     reader->in = phl_alloc(PIECE, 1, error);
-    return reader->in == NULL ? PHL_ERR_MEMORY : phl_unframer_create(&reader->unframer, error);
+    return reader->in == NULL ? PHL_ERR_MEMORY : phl_frame_unpack_create(&reader->unframer, error);
 }
 
 /* The numbers of an open part, in pieces, into elements `done` and on. */

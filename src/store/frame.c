@@ -53,7 +53,7 @@ phl_status phl_frame_pack(const unsigned char *bytes, size_t length, unsigned ch
     return PHL_OK;
 }
 
-phl_status phl_unframer_create(phl_unframer **unframer, phl_error *error)
+phl_status phl_frame_unpack_create(phl_unframer **unframer, phl_error *error)
 {
     phl_unframer *made = phl_alloc_zero(1, sizeof *made, error);
     if (made == NULL) {
@@ -62,7 +62,7 @@ phl_status phl_unframer_create(phl_unframer **unframer, phl_error *error)
     made->stream = ZSTD_createDStream();
     if (made->stream == NULL ||
         ZSTD_isError(ZSTD_DCtx_setParameter(made->stream, ZSTD_d_windowLogMax, WINDOW_LOG))) {
-        phl_unframer_free(made);
+        phl_frame_unpack_free(made);
         return phl_raise(error, PHL_ERR_MEMORY, "use a machine with more memory",
                          "not enough memory to unpack the run file");
     }
@@ -70,7 +70,7 @@ phl_status phl_unframer_create(phl_unframer **unframer, phl_error *error)
     return PHL_OK;
 }
 
-void phl_unframer_free(phl_unframer *unframer)
+void phl_frame_unpack_free(phl_unframer *unframer)
 {
     if (unframer != NULL) {
         (void)ZSTD_freeDStream(unframer->stream);
@@ -78,14 +78,14 @@ void phl_unframer_free(phl_unframer *unframer)
     }
 }
 
-void phl_unframer_begin(phl_unframer *unframer)
+void phl_frame_unpack_begin(phl_unframer *unframer)
 {
     (void)ZSTD_DCtx_reset(unframer->stream, ZSTD_reset_session_only);
 }
 
-bool phl_unframer_take(phl_unframer *unframer, const unsigned char *in, size_t in_length,
-                       size_t *used, unsigned char *out, size_t out_length, size_t *made,
-                       bool *ended)
+bool phl_frame_unpack_take(phl_unframer *unframer, const unsigned char *in, size_t in_length,
+                           size_t *used, unsigned char *out, size_t out_length, size_t *made,
+                           bool *ended)
 {
     ZSTD_inBuffer from = {in, in_length, 0};
     ZSTD_outBuffer to = {out, out_length, 0};

@@ -22,14 +22,14 @@ phl_status phl_frame_pack(const unsigned char *bytes, size_t length, unsigned ch
 
 typedef struct phl_unframer phl_unframer;
 
-phl_status phl_unframer_create(phl_unframer **unframer, phl_error *error);
-void phl_unframer_free(phl_unframer *unframer);
+phl_status phl_frame_unpack_create(phl_unframer **unframer, phl_error *error);
+void phl_frame_unpack_free(phl_unframer *unframer);
 /* Get ready for another frame. */
-void phl_unframer_begin(phl_unframer *unframer);
+void phl_frame_unpack_begin(phl_unframer *unframer);
 /* Unpack from `in`, of which *used bytes are taken, as much as is there and fits into `out`: *made
  * bytes.  *ended: the frame ends here.  False: this is no frame. */
-bool phl_unframer_take(phl_unframer *unframer, const unsigned char *in, size_t in_length,
-                       size_t *used, unsigned char *out, size_t out_length, size_t *made,
-                       bool *ended);
+bool phl_frame_unpack_take(phl_unframer *unframer, const unsigned char *in, size_t in_length,
+                           size_t *used, unsigned char *out, size_t out_length, size_t *made,
+                           bool *ended);
 
 #endif

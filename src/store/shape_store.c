@@ -79,7 +79,7 @@ static phl_status load_rows(const phl_database *database, const phl_array_direct
     if (status == PHL_OK && !phl_shape_model_is_sound(shapes)) {
         status = phl_database_damaged(database, error, "an impossible model of shapes");
     }
-    return status == PHL_OK ? phl_shape_model_finish(shapes, error) : status;
+    return status == PHL_OK ? phl_shape_cells_finish(shapes, error) : status;
 }
 
 phl_status phl_shape_store_load(phl_database *database, const phl_run *run,

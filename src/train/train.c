@@ -368,7 +368,7 @@ static phl_status prepare(phl_training *training, phl_error *error)
         status = prepare_classes(training, error);
     }
     if (status == PHL_OK && training->run->shapes != NULL) {
-        status = phl_shape_model_finish(training->run->shapes, error);
+        status = phl_shape_cells_finish(training->run->shapes, error);
     }
     if (status == PHL_OK) {
         status = phl_pieces_choose(training, error);

@@ -16,13 +16,13 @@ static size_t unpack(phl_unframer *unframer, const unsigned char *frame, size_t 
 {
     size_t at = 0, filled = 0;
     bool ended = false;
-    phl_unframer_begin(unframer);
+    phl_frame_unpack_begin(unframer);
     while (!ended) {
         size_t used = 0, made = 0;
         size_t here = length - at < in ? length - at : in;
         size_t there = room - filled < out ? room - filled : out;
-        if (!phl_unframer_take(unframer, frame + at, here, &used, to + filled, there, &made,
-                               &ended) ||
+        if (!phl_frame_unpack_take(unframer, frame + at, here, &used, to + filled, there, &made,
+                                   &ended) ||
             (!ended && used == 0 && made == 0)) {
             return SIZE_MAX;
         }
@@ -49,7 +49,7 @@ static void round_trip(void **state)
     phl_unframer *unframer = NULL;
     phl_rng rng;
     phl_rng_init(&rng, 7, 1, 0, 0, 0);
-    must(phl_unframer_create(&unframer, error));
+    must(phl_frame_unpack_create(&unframer, error));
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             size_t length = lengths[l], packed = 0, again = 0;
@@ -85,7 +85,7 @@ static void round_trip(void **state)
     assert_null(frame);
     memset(back, 'x', 100);
     assert_true(unpack(unframer, back, 100, 100, 100, bytes, 100) == SIZE_MAX);
-    phl_unframer_free(unframer);
+    phl_frame_unpack_free(unframer);
     phl_free(bytes);
     phl_free(back);
 }
