@@ -196,6 +196,9 @@ static bool bytes_of_shape(const char *shape, size_t width, uint64_t *bytes)
     const char *at = shape;
     *bytes = width;
     bool none = false;
+    if (*at != '[') {
+        return false;
+    }
     do {
         uint64_t extent = 0;
         const char *first = ++at; /* after '[' or ',' */
@@ -209,7 +212,7 @@ static bool bytes_of_shape(const char *shape, size_t width, uint64_t *bytes)
         *bytes *= extent > 0 ? extent : 1;
     } while (*at == ',');
     *bytes = none ? 0 : *bytes;
-    return shape[0] == '[' && strcmp(at, "]") == 0;
+    return strcmp(at, "]") == 0;
 }
 
 /* What the part unpacks to, from the shape of the whole. */
