@@ -880,8 +880,8 @@ typedef struct phl_trace_row {
     double temperature; /* 1: none */
     double log_likelihood, log_joint; /* as in phl_draw */
     double seconds;                   /* since training began */
-    uint32_t active;                  /* active slots; 0 where it means nothing */
-    uint32_t sum_size; /* sum of k over the eligible slots; 0 where it means nothing */
+    uint32_t active;   /* active slots; grammar: splits so far; 0 where it means nothing */
+    uint32_t sum_size; /* sum of k over the eligible slots; grammar: annotations; else 0 */
     /* Moves tried and changes made in this iteration: reassign, split, merge, carry (blocked
      * sampler); states, sizes (the paper's). */
     uint32_t tried[PHL_MOVE_TYPES], changed[PHL_MOVE_TYPES];

@@ -54,7 +54,7 @@ static void put_bound(json_writer *json, const char *key, const phl_model *model
     json_out_close(json, ']');
 }
 
-static void put_trace(json_writer *json, const phl_model *model, size_t chain, bool gibbs)
+static void put_trace(json_writer *json, const phl_model *model, size_t chain, bool counts)
 {
     size_t n = count_rows(model, chain), width = (n + TRACE_PIECES - 1) / TRACE_PIECES;
     width = width ? width : 1;
@@ -67,7 +67,7 @@ static void put_trace(json_writer *json, const phl_model *model, size_t chain, b
     json_out_close(json, ']');
     report_values_real(json, "seconds", n ? phl_trace_get(model, chain, n - 1)->seconds : NAN, 6);
     for (size_t q = 0; q < PHL_QUANTITIES; q++) {
-        if (!gibbs && (q == PHL_ACTIVE_SLOTS || q == PHL_SUM_OF_SIZES)) {
+        if (!counts && (q == PHL_ACTIVE_SLOTS || q == PHL_SUM_OF_SIZES)) {
             continue; /* they mean nothing */
         }
         json_out_object(json, quantity_names[q], false);
@@ -173,7 +173,7 @@ static void put_class(json_writer *json, const phl_run *run, size_t index,
     for (size_t c = 0; c < found->n_chains; c++) {
         json_out_open(json, '{', false);
         json_out_count(json, "chain", found->chains[c].chain);
-        put_trace(json, model, found->chains[c].chain, gibbs);
+        put_trace(json, model, found->chains[c].chain, gibbs || phl_run_kind(run) == PHL_GRAMMAR);
         json_out_close(json, '}');
     }
     json_out_close(json, ']');

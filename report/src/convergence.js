@@ -59,6 +59,27 @@ function trace(c, key, words, half) {
     thinned ? `Each piece of a line spans the least and the most of ${number(Math.max(...c.chains.map((chain) => chain.rows_in_a_piece)))} iterations.` : null] });
 }
 
+/** The objective of every start of a grammar over the iterations of EM; the first row knows no tree yet, the last is of other trees. */
+function climb(c) {
+  const lines = c.chains.map((chain) => rowsOf(chain, "log_likelihood").slice(1, -1)).filter((rows) => rows.length > 1);
+  if (!lines.length) return null;
+  const splits = c.chains.map((chain) => rowsOf(chain, "active").slice(1, -1)).filter((rows) => rows.length > 1);
+  const marks = splits.flatMap((rows, i) => rows.map((d, k) => ({ ...lines[i][k], from: k ? rows[k - 1].low : d.low - 1, to: d.low })).filter((d) => d.to > d.from));
+  const last = lines.map((rows) => rows[rows.length - 1]);
+  const low = Math.min(...lines.flat().map((d) => d.low));
+  const high = Math.max(...lines.flat().map((d) => d.high));
+  const space = (high - low || 1) * 0.06;
+  const margins = { top: 26, right: lines.length <= NAMED ? 80 : 20, bottom: 42 };
+  const drawing = chart({ height: 270, marginTop: margins.top, marginRight: margins.right, marginBottom: margins.bottom, marginLeft: 66, x: { label: "iteration →" },
+    y: { label: "↑ log-likelihood", domain: [low - space, high + space], grid: true, ...(Math.abs(high) >= 10000 ? { tickFormat: "~s" } : {}) },
+    marks: [...lines.map((rows, i) => Plot.line(rows, { x: "iteration", y: "low", stroke: COLOURS[i % 6], strokeDasharray: DASHES[i % 6], strokeWidth: 1.4 })),
+      Plot.dot(marks, { x: "iteration", y: "low", r: 3, stroke: "currentColor", fill: "var(--back)", symbol: "diamond" })] });
+  const inner = drawing.tagName === "svg" ? drawing : drawing.querySelector("svg");
+  if (lines.length <= NAMED) nameLines(inner, last.map((d) => ({ chain: d.chain, at: d.high })), [low - space, high + space], margins, "start");
+  return picture("Objective by iteration", `Log-likelihood of the trees that are learned from, under the tables of all classes together: ${lines.length} starts over ${last[0].iteration} iterations of EM. At the end: ${last.slice(0, 8).map((d) => number(d.high, 1)).join(", ")}.`,
+    drawing, { note: "Each diamond is the first iteration after a split of labels into annotations; where half of the split is merged again, the line falls a little. Which stage is kept is decided by trees held out." });
+}
+
 /** Ranks of each chain's draws among those of all chains: flat where chains agree. */
 function ranks(c, key) {
   const chains = c.ranks?.[key];
@@ -139,7 +160,7 @@ function stages(c, learned) {
 
 function emClass(run, c, d, i) {
   const grammar = run.model === "grammar";
-  return [findings(d), trace(c, "log_joint", grammar ? "starts" : "restarts"), el("div", { class: "pictures" }, ends(d.restarts, grammar), grammar ? stages(c, run.learned.grammar.classes[i]) : null),
+  return [findings(d), grammar ? climb(c) : trace(c, "log_joint", "restarts"), el("div", { class: "pictures" }, ends(d.restarts, grammar), grammar ? stages(c, run.learned.grammar.classes[i]) : null),
     table(grammar ? "Starts" : "Restarts", [
       { title: grammar ? "start" : "restart", numeric: true, value: (r) => r.restart },
       { title: "iterations", numeric: true, value: (r) => r.iterations, show: (r) => number(r.iterations) },

@@ -50,6 +50,7 @@ struct learner {
     uint32_t *sizes; /* at hand */
     phl_rule_counts *counts;
     double log_likelihood;
+    double *by_class; /* [classes] log_likelihood */
     phl_smoothing smoothing;
     phl_learn_step step;
 };
@@ -73,8 +74,9 @@ static phl_status hold_out(struct learner *l, phl_error *error)
     l->held_class = phl_alloc(forest->n_trees, sizeof *l->held_class, error);
     l->held_weight = phl_alloc(forest->n_trees, sizeof *l->held_weight, error);
     l->log_prior = phl_alloc_zero(l->data->n_classes, sizeof *l->log_prior, error);
-    if (seen == NULL || l->is_held == NULL || l->held == NULL || l->held_class == NULL ||
-        l->held_weight == NULL || l->log_prior == NULL) {
+    l->by_class = phl_alloc_zero(l->data->n_classes, sizeof *l->by_class, error);
+    if (seen == NULL || l->by_class == NULL || l->is_held == NULL || l->held == NULL ||
+        l->held_class == NULL || l->held_weight == NULL || l->log_prior == NULL) {
         phl_free(seen);
         return PHL_ERR_MEMORY;
     }
@@ -226,6 +228,7 @@ static void release(struct learner *l)
     phl_free(l->held_class);
     phl_free(l->held_weight);
     phl_free(l->log_prior);
+    phl_free(l->by_class);
     phl_rule_counts_free(l->counts);
     phl_free(l->sizes);
 }
@@ -234,26 +237,30 @@ static void release(struct learner *l)
  * EM on all trees together
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status tell(struct learner *l, phl_error *error)
+static phl_status tell(struct learner *l, bool ends_stage, phl_error *error)
 {
     size_t usual = USUAL_STAGES * (l->options->iterations + MERGED_STEPS + 1);
     l->step.step++;
     l->step.steps = usual > l->step.step ? usual : l->step.step;
     l->step.log_likelihood = l->log_likelihood;
+    l->step.ends_stage = ends_stage;
+    l->step.by_class = l->by_class;
     return l->options->watch == NULL || l->options->watch(&l->step, l->options->context)
                ? PHL_OK
                : phl_raise(error, PHL_ERR_CANCELLED, NULL, "stopped on request");
 }
 
-static double total_log_likelihood(const phl_inside *inside, const double *root_weight)
+/* The log-likelihood of each class by itself. */
+static void share_log_likelihood(struct learner *l, const phl_inside *inside)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < inside->lists->n; i++) {
-        if (root_weight[i] > 0.0) {
-            sum += root_weight[i] * inside->log_scale[i];
+    const phl_forest *forest = l->data->forest;
+    memset(l->by_class, 0, l->data->n_classes * sizeof *l->by_class);
+    for (size_t t = 0; t < forest->n_trees; t++) {
+        double weight = forest->tree_weight == NULL ? 1.0 : forest->tree_weight[t];
+        if (!l->is_held[t] && weight > 0.0) {
+            l->by_class[class_of(l, t)] += weight * inside->log_scale[l->lists->root[t]];
         }
     }
-    return sum;
 }
 
 /* Expected counts under a table: what the counts had is replaced. */
@@ -262,7 +269,7 @@ static phl_status expect(phl_inside *inside, const double *root_weight, phl_rule
 {
     size_t cells = counts->blocks.first[inside->lists->rules.rules.n];
     phl_inside_run(inside);
-    *log_likelihood = total_log_likelihood(inside, root_weight);
+    *log_likelihood = phl_inside_total(inside, root_weight);
     memset(counts->n, 0, cells * sizeof *counts->n);
     phl_status status = phl_inside_count(inside, root_weight, counts->n, error);
     if (status == PHL_OK) {
@@ -285,7 +292,8 @@ static phl_status run_em(struct learner *l, size_t iterations, phl_error *error)
             status = expect(inside, l->train, l->counts, &l->log_likelihood, error);
         }
         if (status == PHL_OK) {
-            status = tell(l, error);
+            share_log_likelihood(l, inside);
+            status = tell(l, false, error);
         }
     }
     phl_inside_free(inside);
@@ -700,7 +708,7 @@ static phl_status finish_stage(struct learner *l, struct candidate *candidate, p
     if (status == PHL_OK) {
         l->smoothing = candidate->grammar->smoothing;
         l->step.held_out = candidate->figure;
-        status = tell(l, error);
+        status = tell(l, true, error);
     }
     return status;
 }
@@ -782,7 +790,7 @@ static phl_status score_all(const struct learner *l, const struct candidate *bes
         phl_inside *inside = NULL;
         status = phl_grammar_infer(best->grammar, c, l->pieces[c].lists, &table, &inside, error);
         if (status == PHL_OK) {
-            best->parts[c]->log_likelihood = total_log_likelihood(inside, l->pieces[c].all);
+            best->parts[c]->log_likelihood = phl_inside_total(inside, l->pieces[c].all);
         }
         phl_inside_free(inside);
         phl_rule_table_free(table);

@@ -14,11 +14,13 @@
 
 /* Where learning is. */
 typedef struct phl_learn_step {
-    size_t step, steps;    /* done, and about how many there will be */
-    double log_likelihood; /* of the training trees that are not held out, pooled tables */
-    double held_out;       /* figure of the stage, a tree (see above); NaN: not known yet */
-    uint32_t stage;        /* splits so far */
-    size_t states;         /* annotations of all labels together */
+    size_t step, steps;     /* done, and about how many there will be */
+    double log_likelihood;  /* of the training trees that are not held out, pooled tables */
+    double held_out;        /* figure of the stage, a tree (see above); NaN: not known yet */
+    uint32_t stage;         /* splits so far */
+    size_t states;          /* annotations of all labels together */
+    bool ends_stage;        /* the stage is judged: held_out is its figure; no iteration of EM */
+    const double *by_class; /* [classes] log_likelihood, of the trees of each class */
 } phl_learn_step;
 
 typedef struct phl_learn_options {

@@ -382,3 +382,14 @@ phl_status phl_inside_count(phl_inside *inside, const double *root_weight, doubl
     phl_free(reached);
     return PHL_OK;
 }
+
+double phl_inside_total(const phl_inside *inside, const double *root_weight)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < inside->lists->n; i++) {
+        if (root_weight[i] > 0.0) {
+            sum += root_weight[i] * inside->log_scale[i];
+        }
+    }
+    return sum;
+}

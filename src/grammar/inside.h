@@ -41,4 +41,7 @@ size_t phl_inside_states(const phl_inside *inside, uint32_t symbol);
 phl_status phl_inside_count(phl_inside *inside, const double *root_weight, double *n,
                             phl_error *error);
 
+/* The sum of log p over roots, after phl_inside_run. */
+double phl_inside_total(const phl_inside *inside, const double *root_weight);
+
 #endif

@@ -45,6 +45,13 @@ struct start {
     size_t number;
     int threads;
     uint64_t steps; /* done */
+    /* Every iteration of EM so far, all classes of one after each other; they come into the traces
+     * when the start has ended, for what a start that was broken off has done is of no use. */
+    phl_trace_row *rows;
+    size_t n_rows, rows_capacity;
+    size_t first_of_stage;
+    phl_status status; /* of the watch */
+    phl_error failure;
 };
 
 static phl_train_task *task_of(const struct start *start, size_t class_index)
@@ -53,12 +60,44 @@ static phl_train_task *task_of(const struct start *start, size_t class_index)
     return &training->tasks[class_index * training->n_chains + start->number];
 }
 
+/* An iteration of EM, or the figure of the stage that its last iterations belong to. */
+static phl_status note_step(struct start *start, const phl_learn_step *step, phl_error *error)
+{
+    size_t n = start->training->n_classes;
+    if (step->ends_stage) {
+        for (size_t i = start->first_of_stage; i < start->n_rows; i++) {
+            start->rows[i].log_joint = step->held_out;
+        }
+        start->first_of_stage = start->n_rows;
+        return PHL_OK;
+    }
+    phl_status status = phl_grow(&start->rows, &start->rows_capacity, start->n_rows + n,
+                                 sizeof *start->rows, error);
+    for (size_t c = 0; status == PHL_OK && c < n; c++) {
+        start->rows[start->n_rows++] =
+            (phl_trace_row){.class_index = c,
+                            .chain = start->number,
+                            .iteration = step->step,
+                            .temperature = 1.0,
+                            .log_likelihood = step->by_class[c],
+                            .log_joint = (double)NAN,
+                            .seconds = phl_train_task_seconds(task_of(start, c)),
+                            .active = step->stage,
+                            .sum_size = (uint32_t)step->states};
+    }
+    return status;
+}
+
 static bool watch(const phl_learn_step *step, void *context)
 {
     struct start *start = context;
     phl_training *training = start->training;
     const phl_train_options *options = &training->options;
     start->steps = step->step;
+    start->status = note_step(start, step, &start->failure);
+    if (start->status != PHL_OK) {
+        return false;
+    }
     (void)pthread_mutex_lock(&training->lock);
     if (options->progress != NULL) {
         phl_progress progress = {
@@ -81,6 +120,16 @@ static bool watch(const phl_learn_step *step, void *context)
     return go_on;
 }
 
+/* Of all labels together. */
+static uint32_t count_annotations(const phl_grammar_part *part)
+{
+    uint32_t sum = 0;
+    for (uint32_t x = 0; x < part->rules.labels; x++) {
+        sum += part->sizes[x];
+    }
+    return sum;
+}
+
 /* What came out for one class, into its task and to the keeper. */
 static phl_status take_part(const struct start *start, size_t class_index, phl_grammar_part *part,
                             phl_error *error)
@@ -97,17 +146,23 @@ static phl_status take_part(const struct start *start, size_t class_index, phl_g
                          .temperature = 1.0,
                          .log_likelihood = draw.log_likelihood,
                          .log_joint = draw.log_joint,
-                         .seconds = phl_train_task_seconds(task)};
+                         .seconds = phl_train_task_seconds(task),
+                         .active = (uint32_t)part->numbers[PHL_PART_STAGE],
+                         .sum_size = count_annotations(part)};
+    size_t n = start->n_rows / training->n_classes;
     phl_status status = phl_params_of_grammar(part, training->options.states,
                                               training->forest->max_slot, &draw.params, error);
     if (status == PHL_OK) {
         status = phl_train_task_add_draw(task, &draw, error);
     }
     if (status == PHL_OK) {
-        status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + 1,
+        status = phl_grow(&task->trace, &task->trace_capacity, task->n_trace + n + 1,
                           sizeof *task->trace, error);
     }
     if (status == PHL_OK) {
+        for (size_t i = 0; i < n; i++) {
+            task->trace[task->n_trace++] = start->rows[i * training->n_classes + class_index];
+        }
         task->trace[task->n_trace++] = row;
         task->iterations = start->steps;
         task->stop_reason = PHL_STOP_ITERATIONS;
@@ -167,6 +222,12 @@ static phl_status run_start(struct start *start, phl_error *error)
                                      .watch = watch,
                                      .context = start};
     phl_status status = phl_grammar_learn(&data, &learn, &parts, error);
+    if (start->status != PHL_OK) {
+        status = start->status;
+        if (error != NULL) {
+            *error = start->failure;
+        }
+    }
     for (size_t c = 0; parts != NULL && c < training->n_classes; c++) {
         if (status == PHL_OK) {
             status = take_part(start, c, parts[c], error);
@@ -175,6 +236,7 @@ static phl_status run_start(struct start *start, phl_error *error)
         }
     }
     phl_free(parts);
+    phl_free(start->rows);
     return status;
 }
 

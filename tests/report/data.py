@@ -209,6 +209,22 @@ def check_traces(data, run):
     return rows, thinned
 
 
+def check_starts(rows):
+    """Starts of a grammar: a row for each iteration; the first split climbs (later ones need not: tables are smoothed and
+    shared by classes), and the last row is of the best stage."""
+    good = len(rows) == 4
+    for start in rows.values():
+        *steps, last = start
+        splits = [row[4] for row in steps]
+        good &= len(steps) > 20 and splits == sorted(splits) and set(splits) == set(range(splits[-1] + 1))
+        good &= last[4] in splits and last[2] == max(row[2] for row in steps)
+        for split in set(splits) - {0}:
+            stage = [row for row in steps if row[4] == split]
+            good &= len({row[2] for row in stage}) == 1 and (split > 1 or stage[0][3] < stage[-1][3])
+            good &= all(row[5] <= stage[0][5] for row in stage)
+    REPORT.line(good, "a grammar: the objective of every iteration, stages with their figures")
+
+
 def check_ranks(data, rows):
     found = data["runs"][0]["convergence"]["classes"][0]
     good = True
@@ -322,9 +338,11 @@ def main():
                 check_labels(data, at(f"{name}.run"), test, trees)
             if name in ("default", "td", "sp"):
                 check_odd(data, at(f"{name}.run"), test, from_lines(phloem("convert", test, "--to", "json", "-o", "-", "--quiet")))
-            if name in ("tf", "sp"):
+            if name in ("tf", "sp", "default"):
                 rows, thinned = check_traces(data, at(f"{name}.run"))
                 REPORT.line(thinned == (name == "sp"), f"{name}: long traces are thinned, short ones are not")
+            if name == "default":
+                check_starts(rows)
             if name == "tf":
                 check_ranks(data, rows)
             if name in ("piece", "bare"):
