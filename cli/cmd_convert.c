@@ -3,10 +3,35 @@
 #include "forests.h"
 #include "print/terminal.h"
 
+/* The trees as --encode and --decode want them, in place of what was read. */
+static int encode(const cli_arguments *parsed, phl_forest **forest)
+{
+    phl_error error = {0};
+    phl_forest *made = NULL;
+    bool back = arguments_given(parsed, "decode");
+    if (back && arguments_given(parsed, "encode")) {
+        return usage_error(parsed->command, "--encode and --decode exclude one another");
+    }
+    if (!back && !arguments_given(parsed, "encode")) {
+        return EXIT_OK;
+    }
+    phl_status status = (back ? phl_forest_decode : phl_forest_encode)(
+        *forest, PHL_ENCODING_FIRST_CHILD, &made, &error);
+    if (status != PHL_OK) {
+        return terminal_error(&error);
+    }
+    phl_forest_free(*forest);
+    *forest = made;
+    return EXIT_OK;
+}
+
 static int run(const cli_arguments *parsed)
 {
     phl_forest *forest = NULL;
     int code = forest_read(parsed, &forest, NULL);
+    if (code == EXIT_OK) {
+        code = encode(parsed, &forest);
+    }
     if (code == EXIT_OK) {
         code = forest_write(parsed, forest);
     }
@@ -14,8 +39,21 @@ static int run(const cli_arguments *parsed)
     return code;
 }
 
-static const option_group *const groups[] = {&writing_options, &reading_options, &reading_formats,
-                                             &reading_caps,    &general_options, NULL};
+static const cli_option encoding_rows[] = {
+    OPTION_CHOICE_ROW("encode", "WAY", "first-child",
+                      "write trees of first children and next siblings instead: the first "
+                      "child of a node in its slot 1, its next sibling in slot 2"),
+    OPTION_CHOICE_ROW("decode", "WAY", "first-child", "the way back")};
+static const option_group encoding_options = {"Encoding", encoding_rows,
+                                              sizeof encoding_rows / sizeof *encoding_rows};
+
+static const option_group *const groups[] = {&encoding_options,
+                                             &writing_options,
+                                             &reading_options,
+                                             &reading_formats,
+                                             &reading_caps,
+                                             &general_options,
+                                             NULL};
 
 static const example examples[] = {
     {"INEX trees as JSON lines, compressed", "phloem convert train.elastic.tree -o train.jsonl.gz"},
@@ -25,6 +63,8 @@ static const example examples[] = {
      "phloem convert train.elastic.tree --only-class 3,7 --limit 10 -o -"},
     {"dependency trees labelled by relation",
      "phloem convert en.conllu --conllu-label deprel -o en.trees"},
+    {"sentences as trees of first children and next siblings",
+     "phloem convert en.trees --encode first-child -o en.binary.trees"},
     {"from a pipe, skipping bad trees",
      "zcat big.trees.gz | phloem convert - --from brackets --skip-bad -o good.trees"},
     {NULL, NULL}};

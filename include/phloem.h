@@ -285,6 +285,21 @@ PHL_API phl_status phl_forest_concat(const phl_forest *const *forests, size_t n,
 PHL_API phl_status phl_forest_select(const phl_forest *forest, const size_t *trees, size_t n,
                                      phl_forest **selected, phl_error *error);
 
+/* Ways to write trees as other trees with the same nodes in the same order (pre-order). */
+typedef enum phl_encoding {
+    PHL_ENCODING_NONE = 0,
+    PHL_ENCODING_FIRST_CHILD /* slot 1 holds a node's first child, slot 2 its next sibling; larger
+                                slots where slots are empty (formats.md) */
+} phl_encoding;
+
+/* The trees encoded, and back.  Labels, classes and what else trees carry stay as they are, with
+ * their numbers; decoding what was encoded gives the trees again.  PHL_ERR_EXPRESS: a tree that no
+ * tree is encoded as, or slots that become too large. */
+PHL_API phl_status phl_forest_encode(const phl_forest *forest, phl_encoding encoding,
+                                     phl_forest **encoded, phl_error *error);
+PHL_API phl_status phl_forest_decode(const phl_forest *forest, phl_encoding encoding,
+                                     phl_forest **decoded, phl_error *error);
+
 /* ---------------------------------------------------------------------------------------------
  * 6. Reading
  * ------------------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ static phl_status map_forest(phl_copy *copy, const phl_forest *forest, const boo
     return status;
 }
 
-static int32_t map_label(const phl_copy *copy, int32_t label)
+int32_t phl_copy_label(const phl_copy *copy, int32_t label)
 {
     return label < 0 ? label : copy->labels[label];
 }
@@ -123,7 +123,7 @@ static phl_status copy_subtrees(const phl_copy *copy, const bool *used, uint32_t
             links[k].child = number[from[k].child];
         }
         if (status == PHL_OK) {
-            status = phl_builder_intern(copy->builder, map_label(copy, forest->label[s]),
+            status = phl_builder_intern(copy->builder, phl_copy_label(copy, forest->label[s]),
                                         forest->leaf_slot[s], links, n, &number[s], error);
         }
     }
@@ -135,7 +135,7 @@ static phl_status copy_subtrees(const phl_copy *copy, const bool *used, uint32_t
  * Trees
  * ------------------------------------------------------------------------------------------- */
 
-static phl_status enter_tree(const phl_copy *copy, size_t tree, uint32_t root, phl_error *error)
+phl_status phl_copy_enter(const phl_copy *copy, size_t tree, uint32_t root, phl_error *error)
 {
     const phl_forest *forest = copy->forest;
     int32_t class_number = forest->tree_class[tree];
@@ -168,7 +168,8 @@ static phl_status build_tree(phl_copy *copy, size_t tree, const int32_t *labels,
         }
         if (status == PHL_OK) {
             int32_t label = labels != NULL ? labels[visit.node] : visit.label;
-            status = phl_builder_open_label(builder, map_label(copy, label), visit.slot, error);
+            status =
+                phl_builder_open_label(builder, phl_copy_label(copy, label), visit.slot, error);
         }
     }
     while (status == PHL_OK && builder->depth > 0) {
@@ -177,7 +178,7 @@ static phl_status build_tree(phl_copy *copy, size_t tree, const int32_t *labels,
     if (status == PHL_OK) {
         status = phl_builder_take_root(builder, &root, error);
     }
-    return status == PHL_OK ? enter_tree(copy, tree, root, error) : status;
+    return status == PHL_OK ? phl_copy_enter(copy, tree, root, error) : status;
 }
 
 static phl_status start_walk(phl_copy *copy, phl_error *error)
@@ -196,7 +197,7 @@ static phl_status add_trees(phl_copy *copy, const size_t *trees, size_t n, const
     for (size_t i = 0; status == PHL_OK && i < n; i++) {
         size_t tree = trees != NULL ? trees[i] : i;
         status = apart ? build_tree(copy, tree, NULL, error)
-                       : enter_tree(copy, tree, number[copy->forest->tree_root[tree]], error);
+                       : phl_copy_enter(copy, tree, number[copy->forest->tree_root[tree]], error);
     }
     return status;
 }
@@ -252,6 +253,12 @@ phl_status phl_copy_begin_relabelled(phl_copy *copy, const phl_forest *forest,
         status = map_forest(copy, forest, NULL, NULL, names, error);
     }
     return status == PHL_OK ? start_walk(copy, error) : status;
+}
+
+phl_status phl_copy_begin_nodes(phl_copy *copy, const phl_forest *forest, phl_error *error)
+{
+    phl_status status = phl_copy_begin(copy, !forest->shared, error);
+    return status == PHL_OK ? map_forest(copy, forest, NULL, NULL, NULL, error) : status;
 }
 
 phl_status phl_copy_add_relabelled(phl_copy *copy, size_t tree, const int32_t *labels,

@@ -39,6 +39,12 @@ phl_status phl_copy_begin_relabelled(phl_copy *copy, const phl_forest *forest,
 phl_status phl_copy_add_relabelled(phl_copy *copy, size_t tree, const int32_t *labels,
                                    phl_error *error);
 
+/* Begin a copy of all trees of one forest, with all its names, whose nodes the caller makes
+ * (phl_builder_intern, with labels by phl_copy_label) and whose trees it enters by their roots. */
+phl_status phl_copy_begin_nodes(phl_copy *copy, const phl_forest *forest, phl_error *error);
+int32_t phl_copy_label(const phl_copy *copy, int32_t label);
+phl_status phl_copy_enter(const phl_copy *copy, size_t tree, uint32_t root, phl_error *error);
+
 phl_status phl_copy_finish(phl_copy *copy, phl_forest **forest, phl_error *error);
 void phl_copy_clear(phl_copy *copy);
 

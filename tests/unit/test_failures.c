@@ -173,6 +173,24 @@ static phl_status do_select(void *context, phl_error *error)
     return phl_forest_select(work->source, trees, 3, &work->forest, error);
 }
 
+static phl_status do_encode(void *context, phl_error *error)
+{
+    struct work *work = context;
+    return phl_forest_encode(work->source, PHL_ENCODING_FIRST_CHILD, &work->forest, error);
+}
+
+static phl_status do_decode(void *context, phl_error *error)
+{
+    struct work *work = context;
+    phl_forest *encoded = NULL;
+    phl_status status = phl_forest_encode(work->source, PHL_ENCODING_FIRST_CHILD, &encoded, error);
+    if (status == PHL_OK) {
+        status = phl_forest_decode(encoded, PHL_ENCODING_FIRST_CHILD, &work->forest, error);
+    }
+    phl_forest_free(encoded);
+    return status;
+}
+
 static phl_status do_stats(void *context, phl_error *error)
 {
     struct work *work = context;
@@ -438,6 +456,8 @@ static void test_combining(void **state)
         struct work work = {.source = forest};
         fail_allocations("concat", do_concat, &work);
         fail_allocations("select", do_select, &work);
+        fail_allocations("encode", do_encode, &work);
+        fail_allocations("decode", do_decode, &work);
         fail_allocations("stats", do_stats, &work);
         fail_allocations("fingerprint", do_fingerprint, &work);
         fail_allocations("walk", do_walk, &work);

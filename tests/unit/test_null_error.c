@@ -54,6 +54,8 @@ static void test_forests(void **state)
     char *text = NULL;
     size_t size = 0;
     refused(phl_forest_select(forest, beyond, 1, &made, NULL));
+    refused(phl_forest_encode(forest, PHL_ENCODING_NONE, &made, NULL));
+    refused(phl_forest_decode(forest, PHL_ENCODING_NONE, &made, NULL));
     refused(phl_forest_read(missing, 1, &options, &made, NULL, NULL));
     refused(phl_forest_read_memory("(a", 2, "test", &options, &made, NULL, NULL));
     refused(phl_source_open(missing, 1, &unfilled, &source, NULL));
