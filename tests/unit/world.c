@@ -690,8 +690,49 @@ static bool shows(const picture *p, const picture_portion *portion, int e, uint3
     return pair_of(p->w, portion->subtree, e) == pair && portion->cell / below % p->size[e] == y;
 }
 
+/* What no tree bears on: a chain keeps its expectation, which must be here to the bit (labels the
+ * trees do not have share evenly what their state leaves to them, slots without leaves are flat);
+ * in its place a draw from the prior, of the shares or of the row. */
+static void draw_unseen(picture *p, phl_rng *rng)
+{
+    size_t absent[W_SYMBOLS], n = 0;
+    double share[W_SYMBOLS];
+    for (size_t x = 0; x < W_SYMBOLS; x++) {
+        int64_t there = 0;
+        for (int j = 0; j < W_STATES; j++) {
+            there += p->emission_count[j][x];
+        }
+        if (there == 0) {
+            absent[n++] = x;
+        }
+    }
+    for (int j = 0; n > 0 && j < W_STATES; j++) {
+        double mass = p->b[j][absent[0]] * (double)n;
+        dirichlet(rng, p->w->prior.beta, n, share);
+        for (size_t i = 0; i < n; i++) {
+            must(p->b[j][absent[i]] == p->b[j][absent[0]] ? PHL_OK : PHL_ERR_INTERNAL);
+        }
+        for (size_t i = 0; i < n; i++) {
+            p->b[j][absent[i]] = mass * share[i];
+        }
+    }
+    for (int l = 0; l < W_SLOTS; l++) {
+        int64_t leaves = 0;
+        bool flat = true;
+        for (int j = 0; j < W_STATES; j++) {
+            leaves += p->prior_count[l][j];
+            flat = flat && p->pi[l][j] == 1.0 / W_STATES;
+        }
+        must(flat == (leaves == 0) ? PHL_OK : PHL_ERR_INTERNAL);
+        if (flat) {
+            dirichlet(rng, p->w->prior.gamma, W_STATES, p->pi[l]);
+        }
+    }
+}
+
 void picture_deal(picture *p, const phl_state_counts *counts, phl_rng *rng)
 {
+    draw_unseen(p, rng);
     size_t n = p->n_portions;
     for (size_t r = 0; r < n; r++) { /* a portion an occurrence */
         for (; p->portion[r].n > 1; p->portion[r].n--) {

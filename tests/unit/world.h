@@ -146,8 +146,9 @@ typedef struct picture {
 void picture_of_world(picture *p, const world *w);
 void picture_of_gibbs(picture *p, const world *w, phl_gibbs *gibbs);
 
-/* Draw what a picture of a chain only expects: who has which child.  Then it is, like that of a
- * world, one of a single state, as ranks among draws need it. */
+/* Draw what a picture of a chain only expects: who has which child, b of labels and pi of slots
+ * that the trees do not have (and which must be their expectation, to the bit).  Then it is, like
+ * that of a world, one of a single state, as ranks among draws need it. */
 void picture_deal(picture *p, const phl_state_counts *counts, phl_rng *rng);
 
 enum { MAX_FEATURES = 96 };
