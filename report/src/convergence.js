@@ -4,7 +4,7 @@ import { picture } from "./picture.js";
 import { table } from "./table.js";
 import { chart, Plot, COLOURS, DASHES } from "./charts.js";
 
-const NAMES = { log_joint: "log-joint", log_likelihood: "log-likelihood", active: "active slots", sum_size: "sum of sizes" };
+const NAMES = { log_joint: "log-joint", log_likelihood: "log-likelihood", active: "active slots", sum_size: "sum of k" };
 const LINE = 14; // pixels from name to name
 const NAMED = 12; // lines that have their names beside them
 const className = (c) => (c.class === null ? "all trees" : c.class);
@@ -56,6 +56,7 @@ function trace(c, key, words, half) {
   return picture(`Trace of the ${NAMES[key]}`, `${lines.length} ${words} over ${last[0].iteration} iterations${c.warmup ? `, the first ${c.warmup} of them warm-up` : ""}. At the end: ${last.slice(0, 8).map((d) => number(d.high, 1)).join(", ")}.`,
     drawing, { note: [half ? null : words === "chains" ? "Chains that agree lie over each other after the warm-up; one that still rises has not settled. "
       : "Lines rise and flatten out; those that end at different heights have found different solutions. ",
+    key === "sum_size" ? "k is the number of blocks of a slot. " : null,
     thinned ? `Each piece of a line spans the least and the most of ${number(Math.max(...c.chains.map((chain) => chain.rows_in_a_piece)))} iterations.` : null] });
 }
 
@@ -77,7 +78,7 @@ function climb(c) {
   const inner = drawing.tagName === "svg" ? drawing : drawing.querySelector("svg");
   if (lines.length <= NAMED) nameLines(inner, last.map((d) => ({ chain: d.chain, at: d.high })), [low - space, high + space], margins, "start");
   return picture("Objective by iteration", `Log-likelihood of the trees that are learned from, under the tables of all classes together: ${lines.length} starts over ${last[0].iteration} iterations of EM. At the end: ${last.slice(0, 8).map((d) => number(d.high, 1)).join(", ")}.`,
-    drawing, { note: "Each diamond is the first iteration after a split of labels into annotations; where half of the split is merged again, the line falls a little. Which stage is kept is decided by trees held out." });
+    drawing, { note: "Each diamond is the first iteration after a split of labels into annotations. The line may fall there, and where half of a split is merged again. Trees held out decide which stage is kept; the table below has the log-likelihood of that stage, on all trees of the class." });
 }
 
 /** Ranks of each chain's draws among those of all chains: flat where chains agree. */

@@ -18,11 +18,13 @@ function sizes(data) {
   ];
 }
 
+const SLOTS = 24; // drawn
+
 function slots(data) {
   const internal = data.nodes - data.leaves;
-  const rows = data.slots_filled.slice(0, 24).map((n, i) => ({ slot: i + 1, share: n / internal }));
+  const rows = data.slots_filled.slice(0, SLOTS).map((n, i) => ({ slot: i + 1, share: n / internal }));
   if (!rows.length) return null;
-  return drawn("Slots filled", "For each child position, the share of internal nodes that have a child there.",
+  return drawn("Slots filled", `For each child position, the share of internal nodes that have a child there${data.slots_filled.length > SLOTS ? `; the first ${SLOTS} of ${number(data.slots_filled.length)}` : ""}.`,
     chart({ height: 180, half: true, x: { label: "slot →", type: "band", ticks: some(rows.map((d) => d.slot), 12) }, y: { label: "↑ share, %", percent: true, grid: true },
       marks: [Plot.barY(rows, { x: "slot", y: "share", fill: "var(--accent)", title: (d) => `slot ${d.slot}: ${percent(d.share)}` }), Plot.ruleY([0])] }));
 }
