@@ -10,45 +10,10 @@
 #include "runs.h"
 #include "training.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- before training ---- */
-
-/* What would make saving fail is better known before hours of training. */
-static int check_output(const cli_arguments *parsed)
-{
-    const char *path = arguments_path(parsed, "output");
-    struct stat known;
-    if (strcmp(path, "-") == 0) {
-        return usage_error(parsed->command, "a run is a file, it cannot go to standard output");
-    }
-    if (lstat(path, &known) == 0) {
-        if (S_ISDIR(known.st_mode)) {
-            return usage_error(parsed->command, "the output '%s' is a folder", path);
-        }
-        if (!arguments_flag(parsed, "force")) {
-            return usage_error(parsed->command, "%s exists already; --force replaces it", path);
-        }
-    }
-    const char *slash = strrchr(path, '/');
-    char *folder = terminal_allocate(strlen(path) + 2, 1);
-    strcpy(folder, ".");
-    if (slash) {
-        size_t length = slash == path ? 1 : (size_t)(slash - path);
-        memcpy(folder, path, length);
-        folder[length] = '\0';
-    }
-    bool missing = access(folder, W_OK | X_OK) != 0;
-    if (missing) {
-        terminal_message("cannot write %s: the folder %s: %s", path, folder, strerror(errno));
-    }
-    free(folder);
-    return missing ? EXIT_SYSTEM : EXIT_OK;
-}
 
 /* More states than nodes cannot all be learned. */
 static int note_many_states(const cli_arguments *parsed, const phl_forest *forest,
@@ -152,34 +117,6 @@ static int train_alone(const cli_arguments *parsed, bool expert)
     return code;
 }
 
-/* What is to be trained, as far as the trees play no role. */
-static int begin(const cli_arguments *parsed, const training_members *members, progress_line *line,
-                 training *how)
-{
-    int code = training_begin(parsed, line, members->n > 0 ? members->kinds[0] : PHL_NO_KIND, how);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    uint32_t usual = training_members_states(how->options.kind, members);
-    how->options.members = members->text;
-    how->options.states_auto =
-        arguments_given(parsed, "states") && arguments_integer(parsed, "states") == 0;
-    how->options.states = arguments_given(parsed, "states") && !how->options.states_auto
-                              ? (uint32_t)arguments_integer(parsed, "states")
-                              : usual;
-    how->options.states_max = (uint32_t)arguments_integer(parsed, "states-max");
-    if (arguments_given(parsed, "states-max") && !how->options.states_auto) {
-        return usage_error(parsed->command, "option --states-max belongs to --states auto");
-    }
-    how->options.per_class = arguments_flag(parsed, "per-class");
-    if (how->options.states_auto && how->options.kind == PHL_GRAMMAR) {
-        return usage_error(parsed->command,
-                           "--states auto is not for --model grammar, which finds the number of "
-                           "annotations of each label by itself");
-    }
-    return training_piece_choose(parsed, &how->options);
-}
-
 static int run_train(const cli_arguments *parsed)
 {
     progress_line line = {0};
@@ -187,14 +124,15 @@ static int run_train(const cli_arguments *parsed)
     uint32_t *fold = NULL;
     training how = {0};
     training_members members = {0};
-    int code = check_output(parsed);
+    int code = training_start_check(parsed);
     code = code == EXIT_OK ? training_members_read(parsed, &members) : code;
     bool alone = members.expert && members.n == 0;
     if (code == EXIT_OK && (alone || arguments_flag(parsed, "classifier"))) {
         return train_alone(parsed, alone);
     }
     if (code == EXIT_OK) {
-        code = begin(parsed, &members, &line, &how);
+        code = training_start_read(parsed, &members, &line, &how);
+        code = code == EXIT_OK ? training_piece_choose(parsed, &how.options) : code;
     }
     if (code == EXIT_OK) {
         code = forest_read(parsed, &forest, NULL);
@@ -279,7 +217,7 @@ static const cli_option run_rows[] = {
              "its settings, one per line, the numbers of its trees, counted from 1; without, "
              "5 folds at random"},
 };
-static const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
+const option_group run_options = {"Run", run_rows, sizeof run_rows / sizeof *run_rows};
 static const option_group *const groups[] = {&run_options,   &training_options, &gibbs_options,
                                              &piece_options, &reading_options,  &reading_formats,
                                              &reading_caps,  &general_options,  NULL};

@@ -50,6 +50,14 @@ void interrupt_install(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+void interrupt_release(void)
+{
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+        signal(handled[i], SIG_DFL);
+    }
+}
+
 void interrupt_poll(bool polled)
 {
     if (polled) {

@@ -17,4 +17,7 @@ void interrupt_partial(void);
 /* A phl_cancel_fn: true once a polled signal came. */
 bool interrupt_asked(void *context);
 
+/* Signals end the program at once again, without a word. */
+void interrupt_release(void);
+
 #endif

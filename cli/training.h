@@ -24,6 +24,8 @@ extern const option_group gibbs_options;    /* --warmup, --chains ... (training_
 /* What training_choose_head does, in words. */
 #define TRAINING_HEAD_DEFAULT "linear in train without --model, else none"
 
+extern const option_group run_options; /* of train: --output, --force ... (cmd_train.c) */
+
 typedef struct training {
     phl_train_options options; /* states and per_class are the command's to set */
     char *partition;           /* text of the --partition file */
@@ -45,6 +47,14 @@ int training_read_folds(const cli_arguments *parsed, const phl_forest *forest, u
 
 /* The options of the sampler; called by training_begin. */
 int training_gibbs_read(const cli_arguments *parsed, training *how);
+
+/* What would make saving to --output fail is better known before hours of training.  Returns an
+ * exit code (training_start.c). */
+int training_start_check(const cli_arguments *parsed);
+/* training_begin, and what train's own options say; trees play no role.  Returns an exit code. */
+struct training_members;
+int training_start_read(const cli_arguments *parsed, const struct training_members *members,
+                        void *line, training *how);
 
 /* Is it the sampler that will learn? */
 bool training_samples(const training *how);

@@ -787,6 +787,12 @@ typedef struct phl_merge_options {
 #define phl_merge_options_init(options) phl_merge_options_init_sized((options), sizeof *(options))
 PHL_API void phl_merge_options_init_sized(phl_merge_options *options, size_t size);
 
+/* Into how many pieces a training can be cut: classes times chains (or restarts); of a grammar,
+ * whose starts learn all classes together, restarts.  With as many pieces, piece 1 is the one that
+ * costs most, and so on. */
+PHL_API phl_status phl_train_tasks(const phl_forest *forest, const phl_train_options *options,
+                                   size_t *n, phl_error *error);
+
 /* Put pieces of a training together, in any order, into a new run file: the run is, to the bit,
  * that of one training of all tasks, but for the fact "command" and the seconds of traces.  Refused
  * with a message that names the file, before anything is written: what is no piece, or a piece of

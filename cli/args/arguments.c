@@ -141,12 +141,12 @@ static char *append_word(char *end, const char *word)
 
 char *arguments_line(const cli_arguments *parsed)
 {
-    size_t size = strlen(parsed->command->name) + 16;
+    size_t size = strlen(program_name) + strlen(parsed->command->name) + 16;
     for (int i = 0; i < parsed->n_words; i++) {
         size += 4 * strlen(parsed->words[i]) + 3;
     }
     char *line = terminal_allocate(size, 1);
-    char *end = line + snprintf(line, size, "phloem %s", parsed->command->name);
+    char *end = line + snprintf(line, size, "%s %s", program_name, parsed->command->name);
     for (int i = 0; i < parsed->n_words; i++) {
         end = append_word(end, parsed->words[i]);
     }

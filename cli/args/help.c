@@ -41,7 +41,7 @@ const char *const exit_codes[][2] = {{"0", "success"},
 static void print_usage(const cli_command *command)
 {
     const cli_option *o;
-    printf("  phloem %s [OPTION]...", command->name);
+    printf("  %s %s [OPTION]...", program_name, command->name);
     if (command->operands) {
         printf(" %s", command->operands);
     }
@@ -97,7 +97,7 @@ static void print_commands(FILE *file, const cli_command *const *table)
 
 void help_command(const cli_command *c)
 {
-    printf("phloem %s - %s\n\nUsage:\n", c->name, c->summary);
+    printf("%s %s - %s\n\nUsage:\n", program_name, c->name, c->summary);
     if (!c->subcommands) {
         print_usage(c);
     }
@@ -131,23 +131,29 @@ void help_command(const cli_command *c)
 
 void help_overview(void)
 {
-    fprintf(stderr, "Usage: phloem COMMAND [OPTION]... [OPERAND]...\n\nCommands:\n");
+    fprintf(stderr, "Usage: %s COMMAND [OPTION]... [OPERAND]...\n\nCommands:\n", program_name);
     print_commands(stderr, program_commands);
-    fprintf(stderr, "\nSee 'phloem --help' for more.\n");
+    fprintf(stderr, "\nSee '%s --help' for more.\n", program_name);
 }
 
 void help_program(void)
 {
-    printf("phloem %s\n\nUsage:\n  phloem COMMAND [OPTION]... [OPERAND]...\n\n", phl_version());
+    bool first = strcmp(program_name, "phloem") == 0;
+    printf("%s %s\n\nUsage:\n  %s COMMAND [OPTION]... [OPERAND]...\n\n", program_name,
+           phl_version(), program_name);
     terminal_wrap(stdout, program_about, 0, 0);
     printf("\nCommands:\n");
     print_commands(stdout, program_commands);
     printf("\nOther:\n"
            "  --help, help COMMAND  this help, or that of a command (also: COMMAND --help)\n"
-           "  --version             print the version\n"
-           "  --completion SHELL    print a completion script for bash, zsh or fish; to try it:\n"
-           "                        source <(phloem --completion bash)\n");
-    print_examples(program_examples);
+           "  --version             print the version\n%s",
+           !first ? ""
+                  : "  --completion SHELL    print a completion script for bash, zsh or fish; to "
+                    "try it:\n"
+                    "                        source <(phloem --completion bash)\n");
+    if (first) {
+        print_examples(program_examples);
+    }
     printf("\nExit codes:\n  ");
     char codes[400] = "";
     for (size_t i = 0; exit_codes[i][0]; i++) {

@@ -66,7 +66,7 @@ static void put_italic(const char *text)
 
 static void put_title(const char *name)
 {
-    printf(".\\\" Written by phloem --man; do not edit.\n.TH \"");
+    printf(".\\\" Written by %s --man; do not edit.\n.TH \"", program_name);
     for (; *name; name++) {
         putchar(*name == ' ' ? '-' : toupper((unsigned char)*name));
     }
@@ -77,7 +77,9 @@ static void put_synopsis(const cli_command *c)
 {
     const cli_option *o;
     fputs(".TP\n", stdout);
-    fputs("\\fBphloem ", stdout);
+    fputs("\\fB", stdout);
+    put(program_name);
+    putchar(' ');
     put(c->name);
     fputs("\\fR [\\fIOPTION\\fR]...", stdout);
     if (c->operands) {
@@ -166,14 +168,17 @@ static void put_see_also(const cli_command *self)
     bool first = true;
     printf(".SH \"SEE ALSO\"\n");
     if (self) {
-        printf("\\fBphloem\\fR(1)");
+        put_bold(program_name);
+        printf("(1)");
         first = false;
     }
     for (size_t i = 0; program_commands[i]; i++) {
         if (program_commands[i] == self) {
             continue;
         }
-        printf("%s\\fBphloem\\-", first ? "" : ",\n");
+        printf("%s\\fB", first ? "" : ",\n");
+        put(program_name);
+        fputs("\\-", stdout);
         put(program_commands[i]->name);
         printf("\\fR(1)");
         first = false;
@@ -186,7 +191,7 @@ static void put_see_also(const cli_command *self)
 void manual_command(const cli_command *c)
 {
     char page[80];
-    snprintf(page, sizeof page, "phloem-%s", c->name);
+    snprintf(page, sizeof page, "%s-%s", program_name, c->name);
     put_title(page);
     printf(".SH NAME\n");
     put(page);
@@ -228,9 +233,14 @@ void manual_command(const cli_command *c)
 
 void manual_program(void)
 {
-    put_title("phloem");
-    printf(".SH NAME\nphloem \\- learn from tree\\-shaped data\n.SH SYNOPSIS\n"
-           "\\fBphloem\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n"
+    bool first = strcmp(program_name, "phloem") == 0;
+    put_title(program_name);
+    printf(".SH NAME\n");
+    put(program_name);
+    printf(" \\- learn from tree\\-shaped data%s\n.SH SYNOPSIS\n",
+           first ? "" : " on the ranks of an MPI job");
+    put_bold(program_name);
+    printf(" \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n"
            ".SH DESCRIPTION\n");
     put_paragraphs(program_about);
     printf(".PP\n");
@@ -242,18 +252,21 @@ void manual_program(void)
         put_bold(program_commands[i]->name);
         putchar('\n');
         put(program_commands[i]->summary);
-        printf(";\nsee \\fBphloem\\-");
+        printf(";\nsee \\fB");
+        put(program_name);
+        fputs("\\-", stdout);
         put(program_commands[i]->name);
         printf("\\fR(1)\n");
     }
     printf(".TP\n\\fBhelp\\fR [\\fICOMMAND\\fR]\nprint the help of a command\n"
            ".SH OPTIONS\n"
            ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nprint an overview\n"
-           ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nprint the version\n"
-           ".TP\n\\fB\\-\\-completion\\fR \\fISHELL\\fR\nprint a completion script for bash, zsh "
-           "or fish\n"
-           ".SH EXAMPLES\n");
-    put_examples(program_examples);
+           ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nprint the version\n");
+    if (first) {
+        printf(".TP\n\\fB\\-\\-completion\\fR \\fISHELL\\fR\nprint a completion script for "
+               "bash, zsh or fish\n.SH EXAMPLES\n");
+        put_examples(program_examples);
+    }
     put_exit_codes();
     put_see_also(NULL);
 }

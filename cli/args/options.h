@@ -70,6 +70,8 @@ typedef struct cli_command {
 
 /* All commands, in the order of the overview; ends with NULL (main.c). */
 extern const cli_command *const program_commands[];
+/* What users type (main.c). */
+extern const char program_name[];
 
 /* The group every command ends with: --threads, --quiet, --help, --version. */
 extern const option_group general_options;

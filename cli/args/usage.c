@@ -11,9 +11,9 @@ int usage_error(const cli_command *command, const char *format, ...)
     terminal_message_list(format, list);
     va_end(list);
     if (command) {
-        terminal_message("try 'phloem %s --help'", command->name);
+        terminal_message("try '%s %s --help'", program_name, command->name);
     } else {
-        terminal_message("try 'phloem --help'");
+        terminal_message("try '%s --help'", program_name);
     }
     return EXIT_USAGE;
 }
@@ -26,7 +26,7 @@ int usage_report(const cli_command *command, const phl_error *error)
     }
     int code = terminal_error(error);
     if (code == EXIT_USAGE) {
-        terminal_message("try 'phloem %s --help'", command->name);
+        terminal_message("try '%s %s --help'", program_name, command->name);
     }
     return code;
 }

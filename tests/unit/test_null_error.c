@@ -99,6 +99,8 @@ static void test_training(void **state)
     options.states = 0;
     refused(phl_train(forest, &options, &made, NULL));
     refused(phl_train_file(forest, &options, NULL, in_folder("a.run"), &made, NULL));
+    size_t n_tasks = 0;
+    refused(phl_train_tasks(forest, &options, &n_tasks, NULL));
     refused(phl_resume(in_folder("missing.run"), NULL, &made, NULL));
     refused(phl_merge(NULL, 0, NULL, in_folder("a.run"), &made, NULL));
     refused(phl_run_open(in_folder("missing.run"), &made, NULL));

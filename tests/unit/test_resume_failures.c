@@ -183,10 +183,37 @@ static void test_merging(void **state)
     phl_forest_free(forest);
 }
 
+/* Counting tasks. */
+static void test_tasks(void **state)
+{
+    (void)state;
+    phl_forest *forest = symm_forest(SEED, 5);
+    phl_train_options options;
+    phl_train_options_init(&options);
+    options.kind = PHL_TF;
+    options.states = 2;
+    options.per_class = true;
+    options.chains = 3;
+    bool happened = true;
+    for (long at = 1; happened; at++) {
+        phl_error failure = {0};
+        size_t n = 0;
+        long before = failing_live();
+        failing_start(ALLOCATE, at, false, ENOMEM);
+        phl_status status = phl_train_tasks(forest, &options, &n, &failure);
+        happened = failing_stop();
+        assert_int_equal(failing_live(), before);
+        assert_int_equal(status, happened ? PHL_ERR_MEMORY : PHL_OK);
+        assert_int_equal(n, happened ? 0 : 9);
+    }
+    phl_forest_free(forest);
+}
+
 int main(void)
 {
     failing_sqlite();
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_failures, start_empty),
-                                       cmocka_unit_test_setup(test_merging, start_empty)};
+                                       cmocka_unit_test_setup(test_merging, start_empty),
+                                       cmocka_unit_test(test_tasks)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
